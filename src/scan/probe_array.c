@@ -11,7 +11,8 @@
  * that takes less than to hash a long array.  So the elements are hashed when the search has
  * compared several times as many elements as there are.  From then on, whole pages are
  * probed, unless few rows are dropped and other conditions come first: then rows are checked
- * at the condition's place again, by the table.
+ * at the condition's place again, by the table.  So are rows always if evaluating an element
+ * may raise an error, since the query may end before a later row of the page.
  *
  * The table is exact, and as large as the one that the server makes of a constant array.
  */
@@ -66,6 +67,7 @@ typedef struct ArrayProbe
 	KeyInteger	integer;		/* type of an element; or KEY_NOT_INTEGER */
 	KeyInteger	array_integer;	/* likewise, of the array's elements */
 	bool		is_varlena;		/* elements have variable length */
+	bool		one_by_one;		/* evaluating an element may raise an error */
 	FmgrInfo	hash;			/* hashes an element, */
 	FmgrInfo	array_hash;		/* and one of the array */
 	FmgrInfo	equality;		/* compares them */
@@ -108,6 +110,8 @@ begin_array(const ProbePlan *plan, PlanState *node)
 	probe->any = clause->useOr;
 	if (plan->keys.kind == KEY_INTEGER)
 		probe->integer = plan->keys.integer;
+	/* the query may end before a later row of the page */
+	probe->one_by_one = probe->probe.element && probe_may_fail(linitial(clause->args));
 	probe->is_varlena = get_typlen(exprType(linitial(clause->args))) == -1;
 	fmgr_info(linitial_oid(plan->keys.functions), &probe->hash);
 	fmgr_info(lsecond_oid(plan->keys.functions), &probe->array_hash);
@@ -450,13 +454,10 @@ look_up_in_array(Probe *base, ProbedPage *page)
 {
 	ArrayProbe *probe = (ArrayProbe *) base;
 
-	if (!probe->ready)
+	if (!probe->ready || probe->one_by_one)
 		return false;
 	if (probe->outcome != OUTCOME_OF_ELEMENT)
 	{
-		/* evaluating an element may raise an error */
-		if (base->attribute == 0)
-			return false;
 		if (probe->outcome == OUTCOME_DROP)
 			page->count = 0;
 		return true;

@@ -327,6 +327,12 @@ FROM unnest(ARRAY['empty WHERE k = ANY (ARRAY(SELECT 1 / (n - 5) FROM generate_s
 	't WHERE s = ANY (ARRAY(SELECT s COLLATE "C" FROM t)) AND s COLLATE "POSIX" = ANY (ARRAY(SELECT s COLLATE "C" FROM t))']) WITH ORDINALITY AS conditions (condition, i),
 	compare('SELECT * FROM ' || condition) c
 ORDER BY i;
+-- an element is not evaluated where the scan ends sooner
+SELECT query, c.*
+FROM unnest(ARRAY['SELECT count(*) FROM (SELECT FROM longer WHERE 1000 / (20000 - id) = ANY (ARRAY(SELECT n FROM generate_series(0, 1000) n)) LIMIT 19950) l',
+	'SELECT EXISTS (SELECT FROM longer WHERE 1000 / (20000 - id) = ANY (ARRAY(SELECT n FROM generate_series(15, 25) n)))']) WITH ORDINALITY AS queries (query, i),
+	compare(query) c
+ORDER BY i;
 -- a type whose hash function fails where its operator does not
 CREATE FUNCTION hash_fails(mood) RETURNS int LANGUAGE plpgsql IMMUTABLE STRICT AS $$ BEGIN RAISE 'hashed'; END $$;
 CREATE FUNCTION same_mood(mood, mood) RETURNS boolean LANGUAGE sql IMMUTABLE STRICT AS 'SELECT $1 = $2';
