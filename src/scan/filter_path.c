@@ -10,8 +10,9 @@
  * Conditions of a security barrier (row-level security, a view) run before those of the user.
  * And if the element is an expression, another condition may protect it from errors: "x ~
  * '^[0-9]+$' AND bloom_contains(f, x::int)" works because the server checks cheap conditions
- * first.  Only heaps are scanned, on majors that heap_page.c supports, and without
- * TABLESAMPLE or WHERE CURRENT OF.
+ * first.  Nor is an expression probed if the query may end before it has read all rows.  Only
+ * heaps are scanned, on majors that heap_page.c supports, and without TABLESAMPLE or WHERE
+ * CURRENT OF.
  */
 #include "filter_path.h"
 
@@ -106,9 +107,31 @@ is_candidate(RelOptInfo *rel, RangeTblEntry *rte)
 	return true;
 }
 
+/*
+ * May LIMIT, EXISTS or a cursor end the query before all rows are read?  Then an element of a
+ * later row may raise an error that the query does not, because whole pages are probed.
+ */
+static bool
+may_end_early(PlannerInfo *root)
+{
+	return root->tuple_fraction > 0;
+}
+
+/*
+ * May probing a condition raise an error that the query does not?  Another condition may
+ * protect the element; or the query may end before, except by an array (probe_array.c).
+ */
+static bool
+is_protected(PlannerInfo *root, RelOptInfo *rel, const ProbeCondition *condition)
+{
+	return (list_length(rel->baserestrictinfo) > 1 ||
+			(may_end_early(root) && condition->kind != PROBE_ARRAY)) &&
+		probe_element_may_fail(condition->element);
+}
+
 /* Return the conditions of a table that a Filter Scan can probe: ProbeConditions */
 static List *
-find_conditions(RelOptInfo *rel)
+find_conditions(PlannerInfo *root, RelOptInfo *rel)
 {
 	List	   *conditions = NIL;
 	bool		arrays = rel->tuples >= JOIN_ROWS_MIN || filter_scan_setting == FILTER_SCAN_FORCE;
@@ -125,9 +148,7 @@ find_conditions(RelOptInfo *rel)
 			condition = probe_condition_make(rinfo);
 		else if (arrays)
 			condition = array_condition_make(rinfo);
-		/* another condition may protect the element from errors */
-		if (condition && (list_length(rel->baserestrictinfo) == 1 ||
-						  !probe_element_may_fail(condition->element)))
+		if (condition && !is_protected(root, rel, condition))
 			conditions = lappend(conditions, condition);
 	}
 	return conditions;
@@ -698,9 +719,10 @@ filter_path_mark(PlannerInfo *root, RelOptInfo *rel, IndexJoin *mark,
 {
 	PlannedTable table = {.root = root, .rel = rel};
 
-	if (!heap_page_supported(planner_rt_fetch(rel->relid, root)->relid))
+	if (!heap_page_supported(planner_rt_fetch(rel->relid, root)->relid) ||
+		(mark->may_fail && may_end_early(root)))
 		return NULL;
-	return make_path(&table, find_conditions(rel), NIL, mark, workers);
+	return make_path(&table, find_conditions(root, rel), NIL, mark, workers);
 }
 
 /*
@@ -756,6 +778,8 @@ find_joins(const PlannedTable *table, List *conditions)
 			filter->share = 1;
 		if ((filter->share > JOIN_SHARE_MAX && filter_scan_setting != FILTER_SCAN_FORCE) ||
 			is_probed(filter, conditions))
+			continue;
+		if (filter->may_fail && may_end_early(table->root))
 			continue;
 		if (filter->may_fail)
 			guarded = lappend(guarded, filter);
@@ -887,7 +911,7 @@ filter_path_add(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 		table.plain_partial_cost = scan->total_cost;
 	if (filter_scan_setting == FILTER_SCAN_OFF || !is_candidate(rel, rte))
 		return;
-	conditions = find_conditions(rel);
+	conditions = find_conditions(root, rel);
 	if (join_filter_setting != JOIN_FILTER_OFF)
 		joins = find_joins(&table, conditions);
 	if (conditions == NIL && joins == NIL)

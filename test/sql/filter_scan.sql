@@ -312,6 +312,23 @@ SELECT count(*) FROM scanned WHERE called(id) AND id < 1900 AND membership_conta
 SELECT count(*) > 0 AS called, count(*) - count(DISTINCT id) AS twice FROM calls;
 DROP TABLE child, parent;
 
+-- ---------------------------------------------------------------- queries that end early
+
+-- the element of a later row fails
+CREATE TABLE divided_rows AS SELECT n AS id FROM generate_series(1, 20000) n;
+CREATE TABLE quotients AS SELECT n AS k FROM generate_series(15, 25) n;
+CREATE INDEX quotients_k ON quotients USING membership (k);
+ANALYZE divided_rows, quotients;
+SELECT query, r.*
+FROM unnest(ARRAY['SELECT EXISTS (SELECT FROM divided_rows WHERE bloom_contains((SELECT bloom_agg(k) FROM quotients), 1000 / (20000 - id)))',
+	'SELECT EXISTS (SELECT FROM divided_rows WHERE membership_contains(''quotients_k'', 1000 / (20000 - id)))',
+	'SELECT count(*) FROM (SELECT FROM divided_rows JOIN quotients ON k = 1000 / (20000 - id) LIMIT 5) l',
+	'SELECT count(*) FROM (SELECT FROM divided_rows WHERE NOT EXISTS (SELECT FROM quotients WHERE k = 1000 / (20000 - id)) LIMIT 19900) l',
+	'SELECT EXISTS (SELECT FROM divided_rows WHERE membership_contains(''quotients_k'', id + 19960))',
+	'SELECT count(*) FROM divided_rows WHERE bloom_contains((SELECT bloom_agg(k) FROM quotients), 1000 / (20001 - id))']) WITH ORDINALITY AS queries (query, i),
+	compare(query) r
+ORDER BY i;
+
 -- ---------------------------------------------------------------- parameters
 SET plan_cache_mode = force_generic_plan;
 PREPARE by_filter(bloom) AS SELECT count(*) FROM scanned WHERE bloom_contains($1, url);
