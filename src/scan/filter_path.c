@@ -204,8 +204,8 @@ filter_path_hides_rows(PlannerInfo *root)
 }
 
 /* The number by which to divide the rows of a scan, as in core's get_parallel_divisor() */
-static double
-parallel_divisor(int workers)
+double
+filter_path_divisor(int workers)
 {
 	double		leader = 1.0 - 0.3 * workers;
 
@@ -249,7 +249,7 @@ plan_filter_scan(PlannerInfo *root, RelOptInfo *rel, CustomPath *path,
 	bool		hides_rows = filter_path_hides_rows(root);
 	bool		forced = filter_scan_setting == FILTER_SCAN_FORCE;
 	List	   *earlier = NIL;	/* RestrictInfos of plan->qual */
-	double		reached = rel->tuples / parallel_divisor(path->path.parallel_workers);
+	double		reached = rel->tuples / filter_path_divisor(path->path.parallel_workers);
 	ListCell   *cell;
 
 	scan->scan.scanrelid = rel->relid;
@@ -372,7 +372,7 @@ cost_path(PlannerInfo *root, CustomPath *path)
 {
 	RelOptInfo *rel = path->path.parent;
 	List	   *others = NIL;
-	double		divisor = parallel_divisor(path->path.parallel_workers);
+	double		divisor = filter_path_divisor(path->path.parallel_workers);
 	double		survivors = rel->tuples;
 	double		rows = rel->rows;
 	double		page_cost;
@@ -565,7 +565,7 @@ limit_cost(const PlannedTable *table, CustomPath *path)
 	RelOptInfo *rel = table->rel;
 	List	   *joins = path_joins(path);
 	int			workers = path->path.parallel_workers;
-	double		divisor = parallel_divisor(workers);
+	double		divisor = filter_path_divisor(workers);
 	Cost		plain_cost = workers > 0 ? table->plain_partial_cost : table->plain_cost;
 	Cost		saved = (rel->rows - path->path.rows * divisor) *
 		dropped_row_cost(table->root, joins);
@@ -932,84 +932,10 @@ filter_path_add(PlannerInfo *root, RelOptInfo *rel, RangeTblEntry *rte)
 	}
 }
 
-/* ---- Paths above Filter Scans ---- */
-
-static bool
-is_filtered_scan(Path *path)
+/* Is a path a Filter Scan with join filters? */
+bool
+filter_path_is_filtered(Path *path)
 {
 	return IsA(path, CustomPath) && ((CustomPath *) path)->methods == &path_methods &&
 		path_joins((CustomPath *) path) != NIL;
-}
-
-/* The path below one that only stores, sorts, projects or gathers rows; NULL if it is another */
-static Path *
-path_below(Path *path)
-{
-	switch (nodeTag(path))
-	{
-		case T_MaterialPath:
-			return ((MaterialPath *) path)->subpath;
-		case T_ProjectionPath:
-			return ((ProjectionPath *) path)->subpath;
-		case T_SortPath:
-		case T_IncrementalSortPath:
-			return ((SortPath *) path)->subpath;
-		case T_GatherPath:
-			return ((GatherPath *) path)->subpath;
-		case T_GatherMergePath:
-			return ((GatherMergePath *) path)->subpath;
-		default:
-			return NULL;
-	}
-}
-
-static bool
-is_join(Path *path)
-{
-	return IsA(path, NestPath) || IsA(path, HashPath) || IsA(path, MergePath);
-}
-
-/* Does the number of a path's rows depend on a join filter, in it or in a join below? */
-bool
-filter_path_has_join(Path *path)
-{
-	Path	   *below = path_below(path);
-	ListCell   *cell;
-
-	if (below)
-		return filter_path_has_join(below);
-	if (is_join(path))
-		return filter_path_has_join(((JoinPath *) path)->outerjoinpath) ||
-			filter_path_has_join(((JoinPath *) path)->innerjoinpath);
-	foreach(cell, IsA(path, AppendPath) ? ((AppendPath *) path)->subpaths : NIL)
-	{
-		if (filter_path_has_join(lfirst(cell)))
-			return true;
-	}
-	return is_filtered_scan(path);
-}
-
-/* By what factor would a path return more rows if all rows passed its join filters? */
-double
-filter_path_unfiltered(Path *path)
-{
-	Path	   *below = path_below(path);
-	double		rows = 0;
-	ListCell   *cell;
-
-	if (below)
-		return filter_path_unfiltered(below);
-	if (is_join(path))
-		return filter_path_unfiltered(((JoinPath *) path)->outerjoinpath) *
-			filter_path_unfiltered(((JoinPath *) path)->innerjoinpath);
-	if (is_filtered_scan(path))
-		return Max(path->parent->rows /
-				   (path->rows * parallel_divisor(path->parallel_workers)), 1);
-	foreach(cell, IsA(path, AppendPath) ? ((AppendPath *) path)->subpaths : NIL)
-	{
-		Path	   *part = lfirst(cell);
-
-		rows += part->rows * filter_path_unfiltered(part);
-	}
-	return Max(rows / Max(path->rows, 1), 1);
 }

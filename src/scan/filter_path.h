@@ -74,6 +74,10 @@ extern bool filter_path_hides_rows(PlannerInfo *root);
 extern bool filter_path_may_mark(PlannerInfo *root, RelOptInfo *rel);
 extern CustomPath *filter_path_mark(PlannerInfo *root, RelOptInfo *rel,
 									IndexJoin *mark, int workers);
+extern bool filter_path_is_filtered(Path *path);
+extern double filter_path_divisor(int workers);
+
+/* filtered_path.c */
 extern bool filter_path_has_join(Path *path);
 extern double filter_path_unfiltered(Path *path);
 
