@@ -27,6 +27,7 @@
 
 #include <math.h>
 
+#include "functions/entry_points.h"
 #include "access/detoast.h"
 #include "access/heapam.h"
 #include "access/relation.h"
@@ -48,8 +49,6 @@
 #include "utils/selfuncs.h"
 #include "utils/snapmgr.h"
 #include "utils/typcache.h"
-
-extern Datum bloomfilter_membership_contains(PG_FUNCTION_ARGS);
 
 /*
  * If an index has more partitions than this, we probe none and only count their elements:

@@ -17,6 +17,7 @@
 #include "access/relation.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_type.h"
+#include "functions/entry_points.h"
 #include "functions/foreign_element.h"
 #include "functions/sent_filter.h"
 #include "nodes/makefuncs.h"
@@ -27,10 +28,6 @@
 #include "selectivity.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
-
-/* The functions of the operators @> and <@, in functions/contains.c */
-extern Datum bloomfilter_contains(PG_FUNCTION_ARGS);
-extern Datum bloomfilter_contained(PG_FUNCTION_ARGS);
 
 /*
  * The planner reads a stored filter up to PROBE_BYTES_MAX in full, in half a millisecond.

@@ -16,6 +16,7 @@
  */
 #include "filter_path.h"
 
+#include "scan/settings.h"
 #include "index/membership.h"
 
 #include <math.h>

@@ -28,9 +28,6 @@
 #include "storage/predicate.h"
 #include "utils/ruleutils.h"
 
-int			filter_scan_setting = FILTER_SCAN_ON;
-int			join_filter_setting = JOIN_FILTER_INDEX;
-
 /* Sort the probes of joins' keys again after this many pages. */
 #define SORT_PAGES				64
 

@@ -8,6 +8,7 @@
  */
 #include "filter_path.h"
 
+#include "scan/settings.h"
 #include "catalog/pg_am.h"
 #include "nodes/nodeFuncs.h"
 #include "optimizer/cost.h"

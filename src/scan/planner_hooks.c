@@ -1,7 +1,6 @@
 /*
  * planner_hooks.c
- *	  Hooks into the planner, and the settings of Filter Scans, join filters and Partition
- *	  Filters.
+ *	  Hooks into the planner.
  */
 #include "planner_hooks.h"
 
@@ -14,7 +13,7 @@
 #include "scan/join/join_filter_plan.h"
 #include "scan/join/join_filter_store.h"
 #include "scan/partition/partition_filter.h"
-#include "scan/foreign/sent_keys.h"
+#include "settings.h"
 
 #if PG_VERSION_NUM >= 190000
 #include "commands/explain.h"
@@ -27,8 +26,6 @@
 #include "optimizer/planmain.h"
 #include "optimizer/planner.h"
 #include "utils/plancache.h"
-
-static bool partition_filter_setting = false;
 
 static set_rel_pathlist_hook_type previous_set_rel_pathlist = NULL;
 static set_join_pathlist_hook_type previous_set_join_pathlist = NULL;
@@ -136,7 +133,7 @@ plan_statement(PLANNER_PARAMETERS)
 
 	/* walking a query takes longer than the rest of this function */
 	bool		adds = (join_filter_setting >= JOIN_FILTER_ON ||
-						(join_filter_setting == JOIN_FILTER_INDEX && foreign_filter)) &&
+						(join_filter_setting == JOIN_FILTER_INDEX && foreign_filter_setting)) &&
 	may_join(query) && server_is_known();
 
 #if PG_VERSION_NUM >= 190000
@@ -195,23 +192,10 @@ install_hooks(void)
 #endif
 }
 
-/* Define the settings and install the hooks, when the library is loaded. */
+/* Define the settings, and install the nodes and the hooks, when the library is loaded. */
 void
 planner_hooks_init(void)
 {
-	static const struct config_enum_entry settings[] = {
-		{"off", FILTER_SCAN_OFF, false},
-		{"on", FILTER_SCAN_ON, false},
-		{"force", FILTER_SCAN_FORCE, true},
-		{NULL, 0, false}
-	};
-	static const struct config_enum_entry join_settings[] = {
-		{"off", JOIN_FILTER_OFF, false},
-		{"index", JOIN_FILTER_INDEX, false},
-		{"on", JOIN_FILTER_ON, false},
-		{"force", JOIN_FILTER_FORCE, true},
-		{NULL, 0, false}
-	};
 	static const NodeKind *const nodes[] = {
 		&filter_scan_node, &bypass_node, &bypass_feeder_node,
 		&join_filter_build_node, &join_filter_probe_node, &join_filter_store_node,
@@ -219,29 +203,7 @@ planner_hooks_init(void)
 	};
 	static size_t registered = 0;
 
-	DEFINE_ONCE(DefineCustomEnumVariable, "bloomfilter.filter_scan",
-				"Enables the planner's use of Filter Scans.",
-				NULL, &filter_scan_setting, FILTER_SCAN_ON,
-				settings, PGC_USERSET, GUC_EXPLAIN,
-				NULL, NULL, NULL);
-	DEFINE_ONCE(DefineCustomEnumVariable, "bloomfilter.join_filter",
-				"Selects which joins drop rows without a partner before they join.",
-				"\"index\" filters a table by a membership index of a table that it is joined to; \"on\" also by the keys of a hash join.",
-				&join_filter_setting, JOIN_FILTER_INDEX,
-				join_settings, PGC_USERSET, GUC_EXPLAIN,
-				NULL, NULL, NULL);
-	DEFINE_ONCE(DefineCustomBoolVariable, "bloomfilter.partition_filter",
-				"Enables the planner's use of Partition Filters.",
-				"They read only those partitions whose membership index may have the value that a query looks for.",
-				&partition_filter_setting, false,
-				PGC_USERSET, GUC_EXPLAIN,
-				NULL, NULL, NULL);
-	DEFINE_ONCE(DefineCustomBoolVariable, "bloomfilter.foreign_filter",
-				"Sends filters of the keys of hash joins to foreign servers.",
-				"The keys leave the database: as hashes, which a server may compare with those of values that it guesses; few numbers, dates or timestamps, or the least and the greatest, as they are.",
-				&foreign_filter, false, PGC_USERSET, GUC_EXPLAIN,
-				NULL, NULL, NULL);
-	ONCE(MarkGUCPrefixReserved("bloomfilter"));
+	settings_init();
 	for (; registered < lengthof(nodes); registered++)
 		RegisterCustomScanMethods(&nodes[registered]->plan);
 	ONCE(install_hooks());

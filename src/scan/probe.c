@@ -18,6 +18,7 @@
 
 #include "node.h"
 
+#include "functions/entry_points.h"
 #include "functions/sent_filter.h"
 #include "planner/selectivity.h"
 #include "value/value.h"
@@ -97,11 +98,6 @@ probe_plans(const CustomScan *scan)
 	}
 	return plans;
 }
-
-/* Functions that probe a filter, in functions/contains.c and index/contains.c */
-extern Datum bloomfilter_contains(PG_FUNCTION_ARGS);
-extern Datum bloomfilter_contained(PG_FUNCTION_ARGS);
-extern Datum bloomfilter_membership_contains(PG_FUNCTION_ARGS);
 
 typedef struct ProbeFunction
 {
@@ -404,9 +400,6 @@ probe_condition_recheck(Probe *probe, ExprContext *econtext)
 {
 	return ExecQual(((ConditionProbe *) probe)->recheck, econtext);
 }
-
-/* Output function of both filter types, in functions/io.c */
-extern Datum bloomfilter_out(PG_FUNCTION_ARGS);
 
 static bool
 is_filter_type(Oid type)

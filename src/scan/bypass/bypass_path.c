@@ -27,6 +27,7 @@
  */
 #include "bypass.h"
 
+#include "scan/settings.h"
 #include "scan/filter_path.h"
 #include "scan/plan_tree.h"
 

@@ -17,6 +17,7 @@
  */
 #include "sent_keys.h"
 
+#include "scan/settings.h"
 #include "foreign_statement.h"
 #include "filter/image.h"
 #include "functions/sent_filter.h"
@@ -40,8 +41,6 @@
 
 /* Initial room for hashes */
 #define FIRST_HASHES			1024
-
-bool		foreign_filter = false;
 
 /* Return the maximum size of the filter. */
 static uint64
@@ -222,7 +221,7 @@ sent_keys_link(SentKeys *sent, PlanState *outer, List **answers)
 	Assert(CurrentMemoryContext == sent->estate->es_query_cxt);
 	sent->outer = outer;
 	(void) find_scans(outer, sent);
-	foreach(cell, foreign_filter ? sent->scans : NIL)
+	foreach(cell, foreign_filter_setting ? sent->scans : NIL)
 	{
 		ForeignScanState *scan = lfirst(cell);
 		ForeignScan *plan = (ForeignScan *) scan->ss.ps.plan;

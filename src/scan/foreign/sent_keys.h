@@ -29,9 +29,6 @@ typedef enum SentScanField
 	SENT_SCAN_FIELDS			/* the number of these fields */
 } SentScanField;
 
-/* bloomfilter.foreign_filter: are keys sent? */
-extern bool foreign_filter;
-
 /* Send up to this many numbers as an array, with which the server may search an index. */
 #define SENT_FEW_MAX			100
 

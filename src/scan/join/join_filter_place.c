@@ -15,6 +15,7 @@
  */
 #include "join_filter_plan.h"
 
+#include "scan/settings.h"
 #include "join_filter_store.h"
 #include "scan/foreign/foreign_filter.h"
 

@@ -34,6 +34,7 @@
  */
 #include "join_filter_plan.h"
 
+#include "scan/settings.h"
 #include "scan/bypass/bypass.h"
 #include "scan/foreign/foreign_filter.h"
 #include "index/membership.h"
@@ -492,7 +493,7 @@ store_outer_rows(PlanEditor *editor, HashJoin *join, const JoinKey *key)
 		plan_has_effects(&editor->effects, outer) ||
 		plan_has_effects(&editor->effects, *inner))
 		return false;
-	if (foreign_filter && !editor->hides_rows && key->outer.columns[0] != 0)
+	if (foreign_filter_setting && !editor->hides_rows && key->outer.columns[0] != 0)
 		placement.foreign_type = foreign_key_type(join, true);
 	if (!find_stored_places(editor, join, inner, outer->plan_rows, other, &placement))
 		return false;
@@ -586,7 +587,7 @@ filter_outer_side(PlanEditor *editor, HashJoin *join, KeyFilterPlan *filter)
 	placement->shared = innerPlan(plan)->parallel_aware;
 	has_effects = plan_has_effects(&editor->effects, outerPlan(plan)) ||
 		plan_has_effects(&editor->effects, innerPlan(plan));
-	if (foreign_filter && !editor->hides_rows && !placement->shared && !has_effects &&
+	if (foreign_filter_setting && !editor->hides_rows && !placement->shared && !has_effects &&
 		key->inner.columns[0] != 0)
 		placement->foreign_type = foreign_key_type(join, false);
 	if (editor->only_sends &&
