@@ -12,9 +12,9 @@
 # shellcheck source-path=SCRIPTDIR source=../roots.sh
 . "$root/script/roots.sh"
 
-# The suite of Debian that is packaged for, and its PostgreSQL
-package_suite=bookworm
-package_major=15
+# The PostgreSQL that is packaged for, and the suite of Debian that has it
+package_major=${BLOOMFILTER_PACKAGE_MAJOR:-15}
+package_suite=$(root_suites "$package_major")
 
 # clean_root DIRECTORY PACKAGE...
 clean_root()
