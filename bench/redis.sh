@@ -32,9 +32,9 @@ statement()
 make_sets()
 {
 	{
-		statement docs/tutorial.md "CREATE TABLE visited " "CREATE INDEX"
-		statement docs/tutorial.md "CREATE FUNCTION visited_add_all" "END"
-		statement docs/tutorial.md "CREATE TABLE seen " "ANALYZE seen"
+		statement docs/redisbloom.md "CREATE TABLE visited " "CREATE INDEX"
+		statement docs/redisbloom.md "CREATE FUNCTION visited_add_all" "END"
+		statement docs/redisbloom.md "CREATE TABLE seen " "ANALYZE seen"
 		statement examples/new_batches.md "CREATE FUNCTION seen_add_all" "END"
 		echo "CREATE FUNCTION item(n bigint) RETURNS text
 			RETURN 'https://www.example.com/catalogue/section/articles/item-' || lpad(n::text, 14, '0');

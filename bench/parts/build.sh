@@ -4,9 +4,9 @@
 # made of it: time, peak memory, and the size of the result.
 
 build_methods=(count bloom_agg bloom_agg_sized cuckoo_agg cuckoo_agg_sized
-	count_distinct array_agg btree hash_index)
+	membership count_distinct array_agg btree hash_index)
 # Those that workers take part in
-build_parallel_methods=(count bloom_agg bloom_agg_sized cuckoo_agg cuckoo_agg_sized btree)
+build_parallel_methods=(count bloom_agg bloom_agg_sized cuckoo_agg cuckoo_agg_sized membership btree)
 
 # build_query METHOD: returns the size of the result in bytes
 build_query()
@@ -19,6 +19,7 @@ build_query()
 		cuckoo_agg_sized) echo "SELECT pg_column_size(cuckoo_agg(url, $urls, NULL)) FROM urls" ;;
 		count_distinct) echo "SELECT pg_column_size(count(DISTINCT url)) FROM urls" ;;
 		array_agg) echo "SELECT pg_column_size(array_agg(url)) FROM urls" ;;
+		membership) echo "SELECT make_index('membership', 'urls')" ;;
 		btree) echo "SELECT make_index('btree', 'urls')" ;;
 		hash_index) echo "SELECT make_index('hash', 'urls')" ;;
 	esac

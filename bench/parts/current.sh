@@ -6,6 +6,8 @@
 #	copy	COPY of a million URLs into an empty table with one index
 #	build	CREATE INDEX of the same in a table that has them
 #	insert	a transaction that inserts one row into a table of a million
+#	insert_N	the same by N sessions at once: time from one commit to the next, of all
+#			sessions together
 #	seen_N	"add this, and was it new?" by N sessions at once, of a set that has half a
 #			million already, half of the questions about these: time from one answer to
 #			the next, of all sessions together.  (Two sessions may insert the same
@@ -17,9 +19,9 @@
 current_sizes()
 {
 	if [ "$quick" = yes ]; then
-		elements=20000 visits=20000 inserts=20 probes=20 questions_seen=80
+		elements=20000 visits=20000 inserts=20 inserts_of_all=128 probes=20 questions_seen=160
 	else
-		elements=1000000 visits=5000000 inserts=1000 probes=2000 questions_seen=8000
+		elements=1000000 visits=5000000 inserts=1000 inserts_of_all=16000 probes=2000 questions_seen=8000
 	fi
 }
 
@@ -126,6 +128,28 @@ measure_inserts()
 		since=$EPOCHREALTIME
 		sql -c "UPDATE snapshot SET f = (SELECT bloom_agg(url, 2 * $elements, NULL) FROM target)"
 		note refresh bloom_agg "$round" "$(nanoseconds_since "$since")"
+	done
+	finish
+}
+
+measure_inserts_of_sessions()
+{
+	local round method sessions tps
+
+	begin "insertions by several sessions"
+	printf '\\set n random(2000000000, 2000000000000)\nINSERT INTO target VALUES (url(:n::bigint));\n' \
+		>"$work/log/insert"
+	for round in $(seq "$rounds"); do
+		for sessions in 1 8 64; do
+			for method in none membership btree; do
+				sql -c "DROP INDEX IF EXISTS made" -c "$(current_index "$method")" -c CHECKPOINT
+				tps=$(as_server env PGHOST="$PGHOST" PGUSER="$PGUSER" "$bindir/pgbench" -n -M prepared \
+					-c "$sessions" -j 2 -t $((inserts_of_all / sessions)) -f "$work/log/insert" bench |
+					sed -n 's/^tps = \([0-9.]*\).*/\1/p')
+				note "insert_$sessions" "$method" "$round" "1e9 / $tps"
+			done
+			progress
+		done
 	done
 	finish
 }
@@ -238,6 +262,7 @@ part_current()
 	measure_copies
 	measure_creations
 	measure_inserts
+	measure_inserts_of_sessions
 	measure_seen
 	measure_probes
 	measure_scans
@@ -246,7 +271,8 @@ part_current()
 	# ratios are those of a round, to what the measurement is compared with
 	result_of_query current "
 		WITH bases (measurement, base) AS (VALUES ('copy', 'contrib_bloom'),
-			('build', 'btree'), ('insert', 'none'), ('seen_1', 'btree'), ('seen_2', 'btree'),
+			('build', 'btree'), ('insert', 'none'), ('insert_1', 'none'), ('insert_8', 'none'),
+			('insert_64', 'none'), ('seen_1', 'btree'), ('seen_2', 'btree'),
 			('seen_8', 'btree'), ('probe', 'btree'), ('scan', 'trivial'))
 		SELECT current_setting('server_version_num')::int / 10000 AS postgresql,
 			c.measurement, c.method, count(*) AS runs,

@@ -1,12 +1,12 @@
 # What an error rate costs in bits
 load style
 set output output_file
-set title "What an error rate costs: bits an element, in filters of 3 million"
+set title "What an error rate costs: bits per element, in filters of 3 million"
 set xlabel "measured error rate"
-set ylabel "bits an element"
+set ylabel "bits per element"
 set logscale x
 set xrange [0.3 : 5e-7]
-set xtics ("10 %%" 0.1, "1 %%" 0.01, "0.1 %%" 1e-3, "0.01 %%" 1e-4, "10^{-5}" 1e-5, "10^{-6}" 1e-6)
+set xtics ("10 %%" 0.1, "1 %%" 0.01, "0.1 %%" 1e-3, "0.01 %%" 1e-4, "0.001 %%" 1e-5, "0.0001 %%" 1e-6)
 set yrange [0 : 35]
 set key top left Left reverse samplen 2 spacing 1.2
 of(layout) = lines("accuracy", sprintf("$1 == \"fixed\" && $2 == \"%s\" && $4 == 3000000 && $6 > 0", layout))

@@ -8,14 +8,14 @@ set multiplot layout 1, 2 title "Measured error rate, divided by the requested o
 set logscale x
 set xlabel "requested error rate"
 set xrange [4e-7 : 0.25]
-set xtics ("10^{-6}" 1e-6, "10^{-4}" 1e-4, "1 %%" 0.01, "10 %%" 0.1)
+set xtics ("0.0001 %%" 1e-6, "0.01 %%" 1e-4, "1 %%" 0.01, "10 %%" 0.1)
 set yrange [0 : 1.2]
 set ytics 0, 0.2
 set format y "%.1f"
 set ylabel "measured / requested"
 set arrow 1 from graph 0, first 1 to graph 1, first 1 nohead lc rgb black lw 1.2
 unset key
-set label 101 "whisker: one standard deviation, by chance" at screen 0.99, 0.025 right font ",11" tc rgb "#666666"
+set label 101 "whisker: one standard deviation, by chance" at screen 0.99, 0.025 right font ",12" tc rgb "#666666"
 # Sizes stand side by side
 of(kind, is, elements) = lines("accuracy", sprintf("$1 == \"%s\" && $2 %s \"cuckoo\" && $4 == %s", kind, is, elements))
 low(ratio, spread) = ratio * (1 - spread)

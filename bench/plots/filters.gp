@@ -11,8 +11,8 @@ set xtics ("100,000" 1e5, "1 million" 1e6, "10 million" 1e7, "100 million" 1e8) 
 set xrange [7e4 : 2.5e8]
 set yrange [1 : 1.1 * most("filters", "$5 == \"absent\" && $6 != \"waiting\"", 7)]
 set ytics (1, 2, 5, 10, 20, 50, 100, 200, 500)
-set ylabel "nanoseconds a probe (log scale)" offset 1, 0
-set label 101 ranges at screen 0.99, 0.025 right font ",11" tc rgb "#666666"
+set ylabel "nanoseconds per probe (log scale)" offset 1, 0
+set label 101 ranges at screen 0.99, 0.025 right font ",12" tc rgb "#666666"
 unset key
 of(layout, rate, kernel, mode) = lines("filters", sprintf("$2 == \"%s\" && $3 == %s && (\"%s\" == \"any\" || $4 == \"%s\") && $5 == \"absent\" && $6 == \"%s\"", layout, rate, kernel, kernel, mode))
 do for [mode in "single batch"] {

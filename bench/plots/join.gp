@@ -14,7 +14,7 @@ set ytics (0.5, 1, 2, 3, 5, 8, 12, 16)
 unset key
 set arrow 1 from graph 0, first 1 to graph 1, first 1 nohead lc rgb black lw 1.5
 set label 1 "without a filter" at graph 0.02, first 1 offset 0, -0.7 font ",12"
-set label 101 ranges at screen 0.99, 0.025 right font ",11" tc rgb "#666666"
+set label 101 ranges at screen 0.99, 0.025 right font ",12" tc rgb "#666666"
 memories = system(sprintf("awk -F, '!/^#/ && header++ && !seen[$4]++ { print $4 }' '%s/join.csv'", results))
 sizes = distinct("join", 2)
 of(memory, size, method) = lines("join", "$4 == \"".memory."\" && $2 == ".size." && $5 == \"".method."\"")

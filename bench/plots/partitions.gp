@@ -1,14 +1,14 @@
 # A lookup by another key than that of the partitions: what does each partition add?
 load style
 set output output_file
-set multiplot layout 1, 2 title "A look-up in a partitioned table, by a value that one partition has (log scales)" \
+set multiplot layout 1, 2 title "A lookup in a partitioned table, by a value that one partition has (log scales)" \
     margins 0.075, 0.99, 0.3, 0.84 spacing 0.085, 0
 set logscale xy
 set xlabel "partitions"
 set xrange [7 : 1400]
 set xtics ("10" 10, "30" 30, "100" 100, "300" 300, "1,000" 1000)
 unset key
-set label 101 ranges at screen 0.99, 0.025 right font ",11" tc rgb "#666666"
+set label 101 ranges at screen 0.99, 0.025 right font ",12" tc rgb "#666666"
 of(form, method) = lines("partitions", "$2 == \"".form."\" && $5 == \"".method."\"")
 array forms[2] = ["lookup", "cold"]
 array titles[2] = ["all in memory: CPU time, ms", "btrees not in memory: elapsed, ms"]

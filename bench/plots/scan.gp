@@ -3,7 +3,7 @@ load style
 set output output_file
 set title "Five million rows, each probed for in a filter, by two kinds of scan"
 set xlabel "elements in the filter or index"
-set ylabel "nanoseconds of CPU a row" offset 1.5, 0
+set ylabel "nanoseconds of CPU per row" offset 1.5, 0
 set logscale x
 set xtics ("1 million" 1e6, "10 million" 1e7, "100 million" 1e8)
 set xrange [6e5 : 5e8]
@@ -13,7 +13,7 @@ set rmargin at screen 0.985
 set tmargin at screen 0.91
 set bmargin at screen 0.34
 set key at screen 0.5, 0.06 center bottom horizontal maxrows 3 Left reverse samplen 3 width -6 noopaque
-set label 101 ranges at screen 0.99, 0.025 right font ",11" tc rgb "#666666"
+set label 101 ranges at screen 0.99, 0.025 right font ",12" tc rgb "#666666"
 of(condition, scan, query) = lines("scan", sprintf("$2 == \"%s\" && $4 == \"%s\" && $5 == \"%s\"", condition, scan, query))
 # The conditions without a filter, as lines across the picture
 cpu_of(condition) = real(system(sprintf("awk -F, '$2 == \"%s\" && $5 == \"next\" { print $7 }' '%s/scan.csv'", condition, results)))

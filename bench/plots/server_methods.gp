@@ -5,7 +5,7 @@ set terminal svg size width, height
 set output output_file
 set title "Checking each of five million visits against a blacklist; 5 % are hits" noenhanced
 set xlabel "URLs in the blacklist (log scale); what is measured for one number stands side by side"
-set ylabel "nanoseconds a visit (log scale)" offset -1, 0
+set ylabel "nanoseconds per visit (log scale)" offset -1, 0
 set logscale xy
 sizes = distinct("server", 2)
 least_size = word(sizes, 1) + 0
@@ -20,7 +20,7 @@ set rmargin at screen 0.75
 set tmargin at screen 0.92
 set bmargin at screen 0.16
 unset key
-set label 101 ranges at screen 0.99, 0.025 right font ",11" tc rgb "#666666"
+set label 101 ranges at screen 0.99, 0.025 right font ",12" tc rgb "#666666"
 # Methods stand side by side, so that their whiskers can be told apart
 of(method) = lines("server", "$3 == 5 && $4 == 0 && $6 == \"ok\" && $5 == \"".method."\"")
 at(x, i) = aside(x, i, 8, 1.04)

@@ -13,7 +13,7 @@ set rmargin at screen 0.985
 set tmargin at screen 0.91
 set bmargin at screen 0.34
 set key at screen 0.5, 0.055 center bottom horizontal maxrows 3 Left reverse samplen 3 width -6 noopaque
-set label 101 ranges at screen 0.99, 0.025 right font ",11" tc rgb "#666666"
+set label 101 ranges at screen 0.99, 0.025 right font ",12" tc rgb "#666666"
 set arrow 1 from graph 0, first 1 to graph 1, first 1 nohead lc rgb black lw 1.5
 set label 1 "above 1 the filter pays" at graph 0.99, graph 0.95 right font ",13"
 sizes = distinct("server", 2)

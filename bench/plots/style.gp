@@ -24,7 +24,7 @@ blue = "#0072b2"; sky = "#56b4e9"; green = "#009e73"; orange = "#e69f00"
 red = "#d55e00"; pink = "#cc79a7"; yellow = "#b3a400"; black = "#000000"; grey = "#888888"
 brown = "#7f4f24"
 
-set label 100 origin at screen 0.01, 0.025 left font ",11" tc rgb origin_colour noenhanced
+set label 100 origin at screen 0.01, 0.025 left font ",12" tc rgb origin_colour noenhanced
 # What the whiskers are, in pictures that have some
 ranges = "point: median of the runs; whisker: least to most"
 

@@ -1,6 +1,6 @@
 # shellcheck shell=bash
 #
-# The programs in docs/clients.md and docs/foreign.md (test/slow/clients.pl) and in examples/
+# The programs in examples/clients/ and docs/redisbloom.md (test/slow/clients.pl) and in examples/
 # (test/slow/examples.pl), with the drivers that Debian and npm have.  Those that cannot be
 # installed are skipped.  Half a minute, and as much to install them.
 
@@ -34,6 +34,6 @@ part_clients()
 	done
 	fetch_npm_modules
 	need_installed
-	suite "Programs in docs/" slow_tests clients
+	suite "Programs with drivers" slow_tests clients
 	suite "Programs in examples/" slow_tests examples
 }

@@ -94,7 +94,7 @@ format()
 # that is written for users, with all examples; docs/dev/ is for developers
 sizes()
 {
-	local most_lines=1000 most_words=35000 long words status=0
+	local most_lines=1000 most_words=30000 long words status=0
 
 	cd "$work/gcc" || return
 	long=$(find src -name '*.[ch]' -exec awk -v most="$most_lines" \

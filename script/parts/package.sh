@@ -5,14 +5,16 @@
 # requires; then lintian; the SQL tests, out of the archive, on the installed package
 # (debian/tests); and in a root with a server and no compiler the package
 # installed, where an ordinary user creates the extension and does what
-# README.md shows first.  Needs mmdebstrap, git, unzip, and root to enter roots.
+# README.md shows first; and there, the package of the version before, upgraded while its
+# filters and indexes are in use.  That is the newest tag before, or the commit that
+# $BLOOMFILTER_PREVIOUS names.  Needs mmdebstrap, git, unzip, and root to enter roots.
 
 # shellcheck source-path=SCRIPTDIR source=../roots.sh
 . "$root/script/roots.sh"
 
-# The suite of Debian that is packaged for, and its PostgreSQL
-package_suite=bookworm
-package_major=15
+# The PostgreSQL that is packaged for, and the suite of Debian that has it
+package_major=${BLOOMFILTER_PACKAGE_MAJOR:-15}
+package_suite=$(root_suites "$package_major")
 
 # clean_root DIRECTORY PACKAGE...
 clean_root()
@@ -132,6 +134,62 @@ use_package()
 		diff "$root_tmp/expected" <(sed 's/ *$//; /^$/d' "$root_tmp/printed")
 }
 
+previous_version()
+{
+	echo "${BLOOMFILTER_PREVIOUS:-$(git -c safe.directory='*' -C "$root" describe --tags --abbrev=0 --match 'v*' HEAD^ 2>/dev/null)}"
+}
+
+# As a builder has built it then, in /tmp/before
+build_previous()
+{
+	mkdir -p "$root_tmp/before/source" &&
+		git -c safe.directory='*' -C "$root" archive "$(previous_version)" |
+		tar -C "$root_tmp/before/source" -xf - || return
+	verdict "built" in_root "$work/build_root" sh -euc '
+		cd /tmp/before/source
+		dpkg-buildpackage --build=binary --no-sign'
+}
+
+# dpkg needs root, whose pg_virtualenv runs the server as postgres
+upgrade_package()
+{
+	cat >"$root_tmp/make.sql" <<-'END'
+		CREATE EXTENSION bloomfilter;
+		CREATE TABLE filters AS
+			SELECT bloom_agg(n) AS b, cuckoo_agg(n) AS c FROM generate_series(1, 5000) n;
+		CREATE TABLE list AS SELECT n, n::text AS t FROM generate_series(1, 5000) n;
+		CREATE INDEX by_number ON list USING membership (n);
+		CREATE INDEX by_both ON list USING membership (n, t) WITH (error_rate = 0.0001);
+		CREATE VIEW seen AS SELECT n FROM filters, generate_series(1, 20000) n WHERE b @> n AND n <@ c;
+	END
+	cat >"$root_tmp/look.sql" <<-'END'
+		SELECT md5(b::bytea), md5(c::bytea) FROM filters;
+		SELECT count(*), sum(n) FROM seen;
+		SELECT i, membership_check(i), md5(membership_filter(i)::bytea) FROM unnest('{by_number, by_both}'::regclass[]) AS i;
+		SELECT membership_contains('by_both', ROW(7, '7')), membership_contains('by_both', ROW(7, '8'));
+	END
+	cat >"$root_tmp/upgrade" <<-'END'
+		psql="psql -XqAt -v ON_ERROR_STOP=1"
+		$psql -f /tmp/make.sql
+		$psql -f /tmp/look.sql >/tmp/looked_before
+		dpkg --install /tmp/build/*-bloomfilter_*.deb
+		$psql -f /tmp/look.sql >/tmp/looked_between
+		$psql -c "ALTER EXTENSION bloomfilter UPDATE" -f /tmp/look.sql >/tmp/looked_after
+		$psql -c "INSERT INTO list SELECT n, n FROM generate_series(5001, 6000) n" \
+			-c "SELECT membership_check('by_number'), membership_check('by_both')" \
+			-c "SELECT extversion = (SELECT default_version FROM pg_available_extensions WHERE name = extname)
+				FROM pg_extension WHERE extname = 'bloomfilter'" >/tmp/gone_on
+	END
+	verdict "installed over the version before, and updated" in_root "$work/install_root" sh -euc '
+		dpkg --install /tmp/before/*-bloomfilter_*.deb
+		pg_virtualenv sh -eu /tmp/upgrade'
+	verdict "what the version before has made is read before the update" \
+		cmp "$root_tmp/looked_before" "$root_tmp/looked_between"
+	verdict "and after it" cmp "$root_tmp/looked_before" "$root_tmp/looked_after"
+	verdict "indexes take rows, and the version is the new one" \
+		cmp "$root_tmp/gone_on" <(printf '6000|6000\nt\n')
+}
+
 part_package()
 {
 	local work=$work/package archive since=$EPOCHREALTIME
@@ -157,4 +215,10 @@ part_package()
 	suite "Debian package: lintian" lint_package
 	suite "Debian package: SQL tests" test_package
 	suite "Debian package: installed in a clean root" use_package
+	if [ -z "$(previous_version)" ]; then
+		skip "Debian package: upgrade" "no version was tagged before"
+		return
+	fi
+	suite "Debian package: the version before" build_previous
+	suite "Debian package: upgrade in a clean root" upgrade_package
 }

@@ -1,10 +1,7 @@
-# The programs in docs/clients.md print what the page says.  Each is run if its driver is
-# installed, and skipped otherwise.
+# The programs in examples/clients/ print what each says after "Output:".  Each is run if its
+# driver is installed, and skipped otherwise.
 #
-# A block of code has the name of its language, and of the driver; the block that follows
-# is its output.
-#
-# Those in docs/foreign.md that speak with RedisBloom carry each of its filters in
+# Those in docs/redisbloom.md that speak with RedisBloom carry each of its filters in
 # test/vectors from a module that replays SCANDUMP to the table, and back.
 use strict;
 use warnings;
@@ -23,48 +20,35 @@ my $jdbc = '/usr/share/java/postgresql.jar';
 my $gopath = '/usr/share/gocode';
 my $dir = PostgreSQL::Test::Utils::tempdir('clients');
 
-# Of each driver: what provides it, how to try whether it is there, the name of the
-# program's file, and how to run that
+# Of each program: what provides its driver, how to try whether that is there, and how to run
+# the program
+my $programs = "$root/examples/clients";
 my %drivers = (
-	(map { ($_->[0] => python_driver(@$_)) }
-		[ 'psycopg', 'python3-psycopg', 'psycopg' ], [ 'psycopg-async', 'python3-psycopg', 'psycopg' ],
-		[ 'asyncpg', 'python3-asyncpg', 'asyncpg' ],
-		[ 'sqlalchemy', 'python3-sqlalchemy and python3-psycopg2', 'sqlalchemy, psycopg2' ],
-		[ 'alembic', 'python3-alembic and python3-psycopg2', 'alembic, psycopg2' ],
-		[ 'django', 'python3-django and python3-psycopg2', 'django, psycopg2' ]),
-	(map { ($_->[0] => node_driver(@$_)) }
-		[ 'pg', 'node-pg, or pg of npm', 'pg' ],
-		[ 'drizzle', 'pg, drizzle-orm and drizzle-kit of npm', 'pg', 'drizzle-orm', 'drizzle-kit/api' ]),
-	'pgx.go' => {
-		from => 'golang-go and golang-github-jackc-pgx-v4-dev',
-		try => [ 'sh', '-c', "test -d $gopath/src/github.com/jackc/pgx/v4 && go version" ],
-		file => 'pgx.go',
-		run => [ 'env', 'GO111MODULE=off', "GOPATH=$gopath", "GOCACHE=$dir/go", 'go', 'run', "$dir/pgx.go" ]
-	},
-	'Example.java' => {
-		from => 'libpostgresql-jdbc-java and default-jdk-headless',
-		try => [ 'sh', '-c', "test -e $jdbc && javac -version" ],
-		file => 'Example.java', run => [ 'java', '-cp', $jdbc, "$dir/Example.java" ]
-	});
+	(map { ($_->[0] => driver([ $python, '-c', "import $_->[2]" ], [$python], @$_)) }
+		[ 'use_psycopg.py', 'python3-psycopg', 'psycopg' ],
+		[ 'use_psycopg_async.py', 'python3-psycopg', 'psycopg' ],
+		[ 'use_asyncpg.py', 'python3-asyncpg', 'asyncpg' ],
+		[ 'use_sqlalchemy.py', 'python3-sqlalchemy and python3-psycopg2', 'sqlalchemy, psycopg2' ],
+		[ 'use_alembic.py', 'python3-alembic and python3-psycopg2', 'alembic, psycopg2' ],
+		[ 'use_django.py', 'python3-django and python3-psycopg2', 'django, psycopg2' ]),
+	(map { ($_->[0] => driver([ 'node', '-e', $_->[2] ], ['node'], @$_)) }
+		[ 'use_pg.js', 'node-pg, or pg of npm', "require('pg')" ],
+		[ 'use_drizzle.js', 'pg, drizzle-orm and drizzle-kit of npm',
+		  "require('pg'); require('drizzle-orm'); require('drizzle-kit/api')" ]),
+	'use_pgx.go' => driver(
+		[ 'sh', '-c', "test -d $gopath/src/github.com/jackc/pgx/v4 && go version" ],
+		[ 'env', 'GO111MODULE=off', "GOPATH=$gopath", "GOCACHE=$dir/go", 'go', 'run' ],
+		'use_pgx.go', 'golang-go and golang-github-jackc-pgx-v4-dev'),
+	'UseJdbc.java' => driver(
+		[ 'sh', '-c', "test -e $jdbc && javac -version" ],
+		[ 'java', '-cp', $jdbc ],
+		'UseJdbc.java', 'libpostgresql-jdbc-java and default-jdk-headless'));
 
-sub python_driver
+sub driver
 {
-	my ($name, $package, $modules) = @_;
+	my ($try, $run, $program, $package) = @_;
 
-	return {
-		from => $package, try => [ $python, '-c', "import $modules" ],
-		file => "$name-example.py", run => [ $python, "$dir/$name-example.py" ]
-	};
-}
-
-sub node_driver
-{
-	my ($name, $package, @modules) = @_;
-
-	return {
-		from => $package, try => [ 'node', '-e', join '', map { "require('$_');" } @modules ],
-		file => "$name-example.js", run => [ 'node', "$dir/$name-example.js" ]
-	};
+	return { from => $package, try => $try, run => [ @$run, "$programs/$program" ] };
 }
 
 # What a command prints, and whether it succeeds
@@ -79,14 +63,13 @@ sub output_of
 	return ($output . ($@ // ''), $good);
 }
 
-my $text = slurp_file("$root/docs/clients.md");
 my $node = PostgreSQL::Test::Cluster->new('clients');
 $node->init;
 # JDBC knows no other sockets
 $node->append_conf('postgresql.conf', "listen_addresses = '127.0.0.1'\n");
 $node->start;
 $node->safe_psql('postgres', 'CREATE EXTENSION bloomfilter');
-$node->safe_psql('postgres', $1) while $text =~ /^```sql\n(.*?)^```$/msg;
+$node->safe_psql('postgres', slurp_file("$programs/filters.sql"));
 
 $ENV{PGHOST} = $node->host;
 $ENV{PGPORT} = $node->port;
@@ -94,26 +77,26 @@ $ENV{PGDATABASE} = 'postgres';
 # Debian's libraries of node, and those that script/parts/clients.sh has fetched
 $ENV{NODE_PATH} = join ':', grep { defined } $ENV{CLIENTS_NODE_PATH}, '/usr/share/nodejs';
 
-my %seen;
-while ($text =~ /^```(\w+) (\S+)\n(.*?)^```\n+```text\n(.*?)^```\n/msg)
+foreach my $file (grep { !/\.sql$/ } sort glob("$programs/*"))
 {
-	my ($name, $program, $expected) = ($2, $3, $4);
+	my $name = basename($file);
 	my $driver = $drivers{$name} or die "nothing is known of $name";
 	my @run = @{ $driver->{run} };
+	my ($expected) = slurp_file($file) =~ /^(?:#|\/\/) Output:\n(.*)/ms;
 
-	$seen{$name} = 1;
+	$expected =~ s/^(?:#|\/\/) //mg;
+	delete $drivers{$name};
   SKIP:
 	{
 		skip("$name: not installed ($driver->{from})", 1) unless (output_of(@{ $driver->{try} }))[1];
-		append_to_file("$dir/$driver->{file}", $program);
 		# a user who may connect by the network needs no password here
-		push @run, "jdbc:postgresql://127.0.0.1:$ENV{PGPORT}/postgres?user=" . getpwuid($<) if $name eq 'Example.java';
+		push @run, "jdbc:postgresql://127.0.0.1:$ENV{PGPORT}/postgres?user=" . getpwuid($<) if $name eq 'UseJdbc.java';
 		is((output_of(@run))[0], $expected, $name);
 	}
 }
-is(join(' ', sort keys %seen), join(' ', sort keys %drivers), 'the page has a program for each driver');
+is(join(' ', sort keys %drivers), '', 'there is a program for each driver');
 
-# The module that docs/foreign.md imports: a server whose key "seen" is the file that
+# The module that docs/redisbloom.md imports: a server whose key "seen" is the file that
 # the environment names, and that keeps what LOADCHUNK brings
 append_to_file("$dir/redis.py", <<'PYTHON');
 import os
@@ -143,10 +126,10 @@ class Redis:
         return list(self.chunks[follows]) if follows < len(self.chunks) else [0, b""]
 PYTHON
 
-my $foreign = slurp_file("$root/docs/foreign.md");
-my ($dump, $load, $insert, @more) = $foreign =~ /^```python\n(.*?)^```$/msg;
-is(scalar(@more), 0, 'docs/foreign.md has three blocks of Python');
-my ($table) = $foreign =~ /^(CREATE TABLE filters .*;)$/m;
+my $page = slurp_file("$root/docs/redisbloom.md");
+my ($dump, $insert, $load, @more) = $page =~ /^```python\n(.*?)^```$/msg;
+is(scalar(@more), 0, 'docs/redisbloom.md has three blocks of Python');
+my ($table) = $page =~ /^(CREATE TABLE filters .*;)$/m;
 $node->safe_psql('postgres', 'CREATE DATABASE leaving_redis');
 $node->safe_psql('leaving_redis', "CREATE EXTENSION bloomfilter; $table");
 $ENV{PGDATABASE} = 'leaving_redis';
@@ -176,7 +159,7 @@ PYTHON
 		skip("$name: not installed (python3-psycopg)", 1) unless (output_of($python, '-c', 'import psycopg'))[1];
 		append_to_file("$dir/$name.py", $program);
 		$ENV{REDISBLOOM_FILE} = $file;
-		is((output_of($python, "$dir/$name.py"))[0], "True True\n", "docs/foreign.md: $name");
+		is((output_of($python, "$dir/$name.py"))[0], "True True\n", "docs/redisbloom.md: $name");
 	}
 }
 

@@ -1,5 +1,6 @@
 # The readers in examples/ know the golden vectors of docs/dev/format.md, and give the
-# answers of test/vectors/images/1.0.0.tsv; Guava reads what bloom_export() gives.
+# answers of test/vectors/images/1.0.0.tsv; Guava reads what bloom_export() gives; and the
+# filters of Parquet files are loaded.
 # Each is run if its libraries are installed, and skipped otherwise.
 use strict;
 use warnings;
@@ -151,4 +152,31 @@ SKIP:
 		"host-7 perhaps\nother no\n", 'AskGuava.java');
 	$node->stop;
 }
+
+# Which files may have a value, by the filters of each of their columns
+my $node = PostgreSQL::Test::Cluster->new('parquet');
+my @parquet = map { "$root/test/vectors/parquet/visits_$_.parquet" } 1, 2;
+
+$node->init;
+$node->start;
+$node->safe_psql('postgres', 'CREATE EXTENSION bloomfilter');
+
+sub files_with
+{
+	my ($column, $value) = @_;
+	my ($load, $good) = output_of($python, "$root/examples/parquet_filters.py", $column, @parquet);
+
+	return $load unless $good;
+	return $node->safe_psql('postgres', "$load
+		SELECT string_agg(DISTINCT file, ' '), count(*) FROM file_filters WHERE bloom_contains(f, $value) IS NOT FALSE;
+		DROP TABLE file_filters");
+}
+
+is(files_with('url', "'http://site-2.example/7'::text"), 'visits_2.parquet|2', 'Parquet files: a string');
+is(files_with('visitor', '1007::bigint'), 'visits_1.parquet|2', 'Parquet files: a number');
+is(files_with('day', "date '2024-05-03'"), 'visits_2.parquet|2', 'Parquet files: a date');
+is(files_with('price', '4.75'), 'visits_1.parquet visits_2.parquet|4', 'Parquet files: a decimal');
+is(files_with('price', '4.8'), '|0', 'Parquet files: none');
+is(files_with('weight', '1::float8'), 'visits_1.parquet visits_2.parquet|4', 'Parquet files: without filters');
+$node->stop;
 done_testing();

@@ -107,6 +107,15 @@ INSERT INTO filters SELECT n, bloom_agg('word ' || i, 10, NULL), cuckoo_agg('wor
 FROM generate_series(1, 4) AS n, generate_series(1, (10 ^ n)::int) AS i GROUP BY n;
 INSERT INTO filters (id) VALUES (10);
 CREATE VIEW known AS SELECT id FROM filters WHERE b @> 'word 20' AND 'word 20' <@ c;
+CREATE TABLE others AS
+	SELECT bloom_add_all(bloom_create(100, counting => true), '{1, 2, 2}'::int[]) AS counting,
+		bloom_add(bloom_create_foreign('guava', 'int8', 10), 7::bigint) AS imported;
+CREATE TABLE list (n int);
+CREATE INDEX by_membership ON list USING membership (n) WITH (error_rate = 0.001);
+INSERT INTO list SELECT generate_series(1, 1000);
+CREATE INDEX pairs ON list USING membership (n, (n::text)) WHERE n % 2 = 0;
+CREATE FUNCTION in_list(wanted int) RETURNS boolean STABLE
+	RETURN membership_contains('by_membership', wanted);
 };
 my $look = q{
 SELECT id, md5(b::bytea), md5(c::bytea), bloom_info(b), cuckoo_info(c) FROM filters ORDER BY id;
@@ -116,7 +125,20 @@ SELECT id FROM known ORDER BY id;
 SET enable_seqscan = off;
 SELECT id FROM filters WHERE b = bloom_add(bloom_create(10), 'default');
 SELECT id FROM filters WHERE c = cuckoo_add(cuckoo_create(10), 'default');
+SELECT bloom_count(counting, 2), bloom_count(bloom_remove(counting, 2), 2), md5(bloom_export(imported, 'guava')) FROM others;
+SELECT membership_check(i), md5(membership_filter(i)::bytea), elements
+FROM unnest('{by_membership, pairs}'::regclass[]) AS i, membership_info(i);
+SELECT in_list(1000), in_list(-1), membership_contains('pairs', ROW(8, '8')), membership_contains('pairs', ROW(7, '7'));
+SELECT * FROM list WHERE n = 700;
 };
+# An index goes on as before, and so does what the old version has defined
+my $go_on = q{
+INSERT INTO list SELECT generate_series(1001, 2000);
+SELECT in_list(2000), membership_check('by_membership'), membership_check('pairs');
+REINDEX TABLE list;
+SELECT membership_check('by_membership');
+};
+my $gone_on = "t|2000|1000\n2000";
 
 # What the extension consists of, each with its definition, comment and
 # privileges, as pg_upgrade would make them again
@@ -145,8 +167,9 @@ sub walk
 	my $held = $node->safe_psql($updated, $look);
 	like($held, qr/^4\|[0-9a-f]{32}\|[0-9a-f]{32}\|/m, "$from: filters are there");
 	$node->safe_psql($updated, "ALTER EXTENSION bloomfilter UPDATE TO '$to'");
-	is($node->safe_psql($updated, $look), $held, "$from to $to: filters stay");
-	$node->safe_psql($updated, 'DROP TABLE filters CASCADE');
+	is($node->safe_psql($updated, $look), $held, "$from to $to: filters and indexes stay");
+	is($node->safe_psql($updated, $go_on), $gone_on, "$from to $to: indexes take rows");
+	$node->safe_psql($updated, 'DROP FUNCTION in_list; DROP TABLE filters, others, list CASCADE');
 	return (definitions($updated), definitions($fresh));
 }
 
