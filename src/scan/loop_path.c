@@ -26,6 +26,7 @@
 
 #include "optimizer/cost.h"
 #include "optimizer/pathnode.h"
+#include "optimizer/paths.h"
 
 /* A loop that would cost more than a hash join if more rows pass costs this much more */
 #define WORSE_COST		1.02
@@ -293,6 +294,60 @@ take_looking_up(PlannerInfo *root, RelOptInfo *join, bool partial, RelOptInfo *o
 	return instead;
 }
 
+/* The sequential scan of a table whose cheapest path is filtered; NULL: no such path */
+static Path *
+plain_scan(RelOptInfo *rel)
+{
+	ListCell   *cell;
+
+	if (rel->cheapest_total_path == NULL || !filter_path_is_filtered(rel->cheapest_total_path))
+		return NULL;
+	foreach(cell, rel->pathlist)
+	{
+		Path	   *path = lfirst(cell);
+
+		if (path->pathtype == T_SeqScan && path->param_info == NULL)
+			return path;
+	}
+	return NULL;
+}
+
+/*
+ * If the first rows are wanted, add the nested loops that compare rows of the outer side with
+ * those of a plain scan: these begin at once, but core looks only at the cheapest path of the
+ * inner side, which reads the whole table first.
+ */
+static void
+add_plain_loops(PlannerInfo *root, RelOptInfo *join, RelOptInfo *outer,
+				RelOptInfo *inner, JoinType type, JoinPathExtraData *extra)
+{
+	Path	   *plain = root->limit_tuples > 0 ? plain_scan(inner) : NULL;
+	List	   *loops = NIL;
+	ListCell   *cell;
+
+	if (plain == NULL || !bms_is_empty(join->lateral_relids) ||
+		(type != JOIN_INNER && type != JOIN_LEFT && type != JOIN_SEMI && type != JOIN_ANTI))
+		return;
+#if PG_VERSION_NUM >= 190000
+	plain = (Path *) create_material_path(inner, plain, true);
+#else
+	plain = (Path *) create_material_path(inner, plain);
+#endif
+	foreach(cell, outer->pathlist)
+	{
+		Path	   *path = lfirst(cell);
+
+		if (PATH_REQ_OUTER(path) == NULL)
+			loops = lappend(loops,
+							loop_path_nested_loop(root, join, type, path, plain,
+												  build_join_pathkeys(root, join, type,
+																	  path->pathkeys),
+												  extra));
+	}
+	foreach(cell, loops)
+		add_path(join, lfirst(cell));
+}
+
 /*
  * Replace nested loops of two sides that core has added, if they have join filters.  The
  * arguments are those of a set_join_pathlist_hook.
@@ -311,4 +366,5 @@ loop_path_replace(PlannerInfo *root, RelOptInfo *join, RelOptInfo *outer,
 		add_path(join, lfirst(cell));
 	foreach(cell, take_looking_up(root, join, true, outer, inner, type, extra))
 		add_partial_path(join, lfirst(cell));
+	add_plain_loops(root, join, outer, inner, type, extra);
 }

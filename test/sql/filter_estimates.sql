@@ -318,6 +318,15 @@ CREATE INDEX often_n ON often (n);
 ANALYZE rare, often;
 SELECT plan_has('SELECT * FROM rare LEFT JOIN often USING (n)', 'Filter Scan') AS filtered,
 	plan_has('SELECT rare.id FROM rare LEFT JOIN often USING (n) LEFT JOIN short ON lower(short.url) = lower(often.url) ORDER BY id LIMIT 1000', 'Sort') AS sorts_all;
+-- the first row of an order may be joined by comparing it with the rows of a plain scan
+CREATE TABLE ordered WITH (autovacuum_enabled = off) AS SELECT n AS id, 'k' || n AS k FROM generate_series(1, 500) n;
+CREATE TABLE large WITH (autovacuum_enabled = off) AS SELECT 'k' || n AS k, repeat('x', 1000) AS more FROM generate_series(1, 20000) n;
+ALTER TABLE ordered ADD PRIMARY KEY (id);
+CREATE INDEX ordered_k ON ordered USING membership (k);
+ANALYZE ordered, large;
+SELECT plan_has('SELECT id FROM ordered o LEFT JOIN large l USING (k) ORDER BY id LIMIT 1', 'Filter Scan') AS first_row,
+	plan_has('SELECT id FROM ordered o LEFT JOIN large l USING (k) ORDER BY id', 'Filter Scan') AS all_rows;
+DROP TABLE ordered, large;
 -- A subquery asks the index if most rows of the outer query are not in it
 CREATE TABLE all_visited WITH (autovacuum_enabled = off) AS SELECT url FROM visits;
 CREATE INDEX all_visited_url ON all_visited USING membership (url);
