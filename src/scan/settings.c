@@ -7,8 +7,8 @@
 #include "once.h"
 
 int			filter_scan_setting = FILTER_SCAN_ON;
-int			join_filter_setting = JOIN_FILTER_INDEX;
-bool		partition_filter_setting = false;
+int			join_filter_setting = JOIN_FILTER_ON;
+bool		partition_filter_setting = true;
 bool		foreign_filter_setting = false;
 
 /* Define the settings, when the library is loaded. */
@@ -37,13 +37,13 @@ settings_init(void)
 	DEFINE_ONCE(DefineCustomEnumVariable, "bloomfilter.join_filter",
 				"Selects which joins drop rows without a partner before they join.",
 				"\"index\" filters a table by a membership index of a table that it is joined to; \"on\" also by the keys of a hash join.",
-				&join_filter_setting, JOIN_FILTER_INDEX,
+				&join_filter_setting, JOIN_FILTER_ON,
 				join_settings, PGC_USERSET, GUC_EXPLAIN,
 				NULL, NULL, NULL);
 	DEFINE_ONCE(DefineCustomBoolVariable, "bloomfilter.partition_filter",
 				"Enables the planner's use of Partition Filters.",
 				"They read only those partitions whose membership index may have the value that a query looks for.",
-				&partition_filter_setting, false,
+				&partition_filter_setting, true,
 				PGC_USERSET, GUC_EXPLAIN,
 				NULL, NULL, NULL);
 	DEFINE_ONCE(DefineCustomBoolVariable, "bloomfilter.foreign_filter",

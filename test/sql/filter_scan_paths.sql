@@ -4,6 +4,7 @@
 \set ON_ERROR_STOP on
 SET min_parallel_table_scan_size = 0;
 SET bloomfilter.filter_scan = force;
+SET bloomfilter.join_filter = index;
 CREATE TABLE kept AS SELECT x FROM generate_series(1, 1000) AS x;
 CREATE INDEX kept_x ON kept USING membership (x);
 CREATE TEMPORARY TABLE scanned AS SELECT x FROM generate_series(1, 1000) AS x;

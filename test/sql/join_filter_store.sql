@@ -227,7 +227,7 @@ ROLLBACK;
 
 -- ------------------------------------------------------------------------------- by index
 -- by default, where one side probes an index for the join
-RESET bloomfilter.join_filter;
+SET bloomfilter.join_filter = index;
 SELECT has('SELECT * FROM few f WHERE EXISTS (SELECT FROM list l WHERE l.t = f.t)') AS without_index;
 CREATE TABLE visits AS SELECT i AS id, 'u' || CASE WHEN i % 100 = 0 THEN i ELSE -i END AS url FROM generate_series(1, 60000) i;
 CREATE TABLE blocked AS SELECT 'u' || i AS url, i % 7 AS kind FROM generate_series(1, 60000) i;

@@ -125,10 +125,12 @@ RESET enable_seqscan;
 CREATE TABLE others AS SELECT tags FROM docs WHERE id % 100 = 0;
 ANALYZE others;
 SET bloomfilter.filter_scan = force;
+SET bloomfilter.join_filter = index;
 EXPLAIN (COSTS OFF) SELECT count(*) FROM others o JOIN docs d USING (tags);
 SELECT count(*) FROM others o JOIN docs d USING (tags);
 SELECT count(*) FROM others o WHERE EXISTS (SELECT FROM docs d WHERE d.tags @> o.tags);
 RESET bloomfilter.filter_scan;
+RESET bloomfilter.join_filter;
 SELECT count(*) FROM others o WHERE EXISTS (SELECT FROM docs d WHERE d.tags @> o.tags);
 -- lookups of single elements can be
 CREATE TABLE searches AS SELECT 'word' || i AS word FROM generate_series(1, 5000) i UNION ALL SELECT 'tag' || i FROM generate_series(1, 10) i;
