@@ -50,8 +50,10 @@ typedef struct PlannedQuery
 								 * size */
 } PlannedQuery;
 
-/* join_size.c */
+/* planned_query.c */
 extern PlannedQuery *planned_query(PlannerInfo *root);
+
+/* join_size.c */
 extern void index_join_size(PlannerInfo *root, RelOptInfo *rel,
 							const IndexJoin *filter);
 

@@ -32,34 +32,6 @@ typedef struct ParentJoin
 	Oid			index;			/* the first of the filter's */
 } ParentJoin;
 
-/* What is known of the query being planned */
-static PlannedQuery planned;
-
-/* A MemoryContextCallbackFunction */
-static void
-forget_planned(void *mcxt)
-{
-	if (planned.mcxt == (MemoryContext) mcxt)
-		memset(&planned, 0, sizeof(planned));
-}
-
-/* Return what is known of the query being planned; nothing at first. */
-PlannedQuery *
-planned_query(PlannerInfo *root)
-{
-	MemoryContextCallback *callback;
-
-	if (planned.mcxt == root->planner_cxt)
-		return &planned;
-	callback = MemoryContextAlloc(root->planner_cxt, sizeof(MemoryContextCallback));
-	callback->func = forget_planned;
-	callback->arg = root->planner_cxt;
-	MemoryContextRegisterResetCallback(root->planner_cxt, callback);
-	memset(&planned, 0, sizeof(planned));
-	planned.mcxt = root->planner_cxt;
-	return &planned;
-}
-
 /*
  * Return where core caches the clause's selectivity for the size of the join of "rel" and
  * "other", and set *type to the type of that join.  Return NULL if they are outer-joined:
@@ -138,14 +110,14 @@ static bool
 note_sized(PlannerInfo *root, EquivalenceClass *ec, Selectivity *selectivity,
 		   Selectivity *swapped, double factor)
 {
+	PlannedQuery *planned = planned_query(root);
 	MemoryContext old;
 	SizedClause *added;
 	ListCell   *cell;
 
 	if (ec == NULL)
 		return true;
-	(void) planned_query(root);
-	foreach(cell, planned.clauses)
+	foreach(cell, planned->clauses)
 	{
 		SizedClause *clause = lfirst(cell);
 
@@ -168,7 +140,7 @@ note_sized(PlannerInfo *root, EquivalenceClass *ec, Selectivity *selectivity,
 	added->selectivity = selectivity;
 	added->swapped = swapped;
 	added->factor = factor;
-	planned.clauses = lappend(planned.clauses, added);
+	planned->clauses = lappend(planned->clauses, added);
 	MemoryContextSwitchTo(old);
 	return true;
 }
@@ -196,11 +168,11 @@ common_share(PlannerInfo *root, Node *expression, RelOptInfo *rel)
 
 /* Is the size of the join set, by the filter of another partition? */
 static bool
-parent_is_sized(const RelOptInfo *parent, const IndexJoin *filter)
+parent_is_sized(PlannerInfo *root, const RelOptInfo *parent, const IndexJoin *filter)
 {
 	ListCell   *cell;
 
-	foreach(cell, planned.parents)
+	foreach(cell, planned_query(root)->parents)
 	{
 		const ParentJoin *join = lfirst(cell);
 
@@ -214,13 +186,14 @@ parent_is_sized(const RelOptInfo *parent, const IndexJoin *filter)
 static void
 note_parent(PlannerInfo *root, const RelOptInfo *parent, const IndexJoin *filter)
 {
+	PlannedQuery *planned = planned_query(root);
 	MemoryContext old = MemoryContextSwitchTo(root->planner_cxt);
 	ParentJoin *join = palloc(sizeof(ParentJoin));
 
 	join->parent = parent->relid;
 	join->other = filter->source;
 	join->index = linitial_oid(filter->indexes);
-	planned.parents = lappend(planned.parents, join);
+	planned->parents = lappend(planned->parents, join);
 	MemoryContextSwitchTo(old);
 }
 
@@ -254,8 +227,7 @@ index_join_size(PlannerInfo *root, RelOptInfo *rel,
 	if (rel->top_parent_relids != NULL &&
 		bms_get_singleton_member(rel->top_parent_relids, &top))
 		upper = find_base_rel(root, top);
-	(void) planned_query(root);
-	if (upper != rel && parent_is_sized(upper, filter))
+	if (upper != rel && parent_is_sized(root, upper, filter))
 		return;
 	/* the index contains all rows */
 	other->rows = other->tuples;
