@@ -129,6 +129,7 @@ SET bloomfilter.filter_scan = force;
 SET enable_nestloop = off;
 SELECT analyzed('SELECT v.id, b.note FROM visits v FULL JOIN list b ON b.url = v.url');
 RESET bloomfilter.filter_scan;
+SET bloomfilter.join_filter = index;
 SELECT analyzed('SELECT v.id, b.note FROM visits v LEFT JOIN list b ON b.url = v.url LIMIT 10');
 RESET enable_nestloop;
 -- most rows have a partner
