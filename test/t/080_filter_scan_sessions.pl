@@ -75,7 +75,7 @@ $node->safe_psql('postgres', 'ALTER DATABASE postgres RESET bloomfilter.join_fil
 # A session that has planned the statement before there was an index, or the extension
 my $session = Session->new($node);
 $node->safe_psql('postgres', 'DROP INDEX blacklist_url');
-$session->query("SET plan_cache_mode = force_generic_plan; PREPARE joined AS $join");
+$session->query("SET bloomfilter.join_filter = index; SET plan_cache_mode = force_generic_plan; PREPARE joined AS $join");
 is($session->query('EXECUTE joined'), '1000', 'prepared without an index');
 unlike($session->query('EXPLAIN EXECUTE joined'), qr/Filter Scan/, 'which is not filtered');
 $node->safe_psql('postgres', 'CREATE INDEX blacklist_url ON blacklist USING membership (url)');

@@ -57,7 +57,8 @@ sub run_new
 is_filtered('after LOAD', run_new("LOAD 'bloomfilter'", $on));
 is_filtered('set before LOAD', run_new($on, "LOAD 'bloomfilter'"));
 unlike(run_new($on)->("EXPLAIN $queries[0]"), $build, 'the setting alone loads nothing');
-unlike(run_new("LOAD 'bloomfilter'")->("EXPLAIN $queries[0]"), $build, 'nor is it the default');
+is_filtered('by default, after LOAD', run_new("LOAD 'bloomfilter'"));
+unlike(run_new("LOAD 'bloomfilter'", 'SET bloomfilter.join_filter = index')->("EXPLAIN $queries[0]"), $build, 'not if only indexes filter');
 
 # For a role, and a database
 $node->safe_psql('postgres', q{

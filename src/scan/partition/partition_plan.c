@@ -9,8 +9,8 @@
  * makes the paths of a partitioned table anew when it applies the final target, and would
  * drop a path of ours.
  *
- * Which plans.  An Append that is not parallel, with children that are index or bitmap scans
- * with the index condition "column = value" or "column = ANY (array)", whose tables have a
+ * Which plans.  An Append that is not parallel, with children that are index or bitmap scans,
+ * or Filter Scans that ask the index themselves, with the condition "column = value" or "column = ANY (array)", whose tables have a
  * valid membership index on just that column, without a predicate.  The value must be the
  * same for all these children.  A child with another value, or without an index, is always
  * read.
@@ -29,6 +29,7 @@
 #include "partition_filter.h"
 
 #include "index/membership.h"
+#include "scan/filter_scan.h"
 #include "scan/plan_tree.h"
 
 #include "access/relation.h"
@@ -59,9 +60,12 @@ typedef struct Equality
 	bool		is_array;
 } Equality;
 
-/* Does an index condition compare one column with a value or an array?  If so, set *equality. */
+/*
+ * Does a condition of a scan compare one column with a value or an array?  If so, set *equality.
+ * "index" is that of an index condition, or InvalidOid.
+ */
 static bool
-get_comparison(Node *clause, Oid index, Equality *equality)
+get_comparison(Node *clause, const Scan *scan, Oid index, Equality *equality)
 {
 	List	   *args;
 	Var		   *var;
@@ -91,9 +95,13 @@ get_comparison(Node *clause, Oid index, Equality *equality)
 	if (list_length(args) != 2)
 		return false;
 	var = var_of(linitial(args));
-	if (var == NULL || var->varno != INDEX_VAR)
+	if (var == NULL ||
+		var->varno != (OidIsValid(index) ? INDEX_VAR : (int) scan->scanrelid))
 		return false;
 	equality->value = lsecond(args);
+	equality->column = var->varattno;
+	if (!OidIsValid(index))
+		return var->varattno > 0;
 	/* the planner has locked the index; an expression has the column 0 */
 	relation = relation_open(index, AccessShareLock);
 	equality->column = relation->rd_index->indkey.values[var->varattno - 1];
@@ -123,17 +131,49 @@ agrees(Children *children, const Equality *equality, Oid type, Oid hashed_type)
 	return true;
 }
 
+/* Return the conditions of a Filter Scan that compare with the value of its PROBE_ONCE. */
+static List *
+once_conditions(Plan *child)
+{
+	List	   *conditions = NIL;
+	Node	   *value = NULL;
+	ListCell   *cell;
+
+	if (!is_custom(child, &filter_scan_node))
+		return NIL;
+	foreach(cell, probe_plans((CustomScan *) child))
+	{
+		const ProbePlan *probe = lfirst(cell);
+
+		if (probe->kind == PROBE_ONCE)
+			value = probe->expression;
+	}
+	foreach(cell, value ? child->qual : NIL)
+	{
+		OpExpr	   *clause = lfirst(cell);
+
+		if (IsA(clause, OpExpr) && list_length(clause->args) == 2 &&
+			equal(lsecond(clause->args), value))
+			conditions = lappend(conditions, clause);
+	}
+	return conditions;
+}
+
 /* Return the index of a child's table in which the value can be looked up, or InvalidOid. */
 static Oid
 index_of_child(Children *children, Plan *child)
 {
-	Oid			used;
+	Oid			used = InvalidOid;
+	List	   *conditions;
 	ListCell   *cell;
 
 	/* the value may depend on an InitPlan, which starts with the child */
 	if (child->initPlan != NIL)
 		return InvalidOid;
-	foreach(cell, index_conditions(child, &used))
+	conditions = once_conditions(child);
+	if (conditions == NIL)
+		conditions = index_conditions(child, &used);
+	foreach(cell, conditions)
 	{
 		Index		table = ((Scan *) child)->scanrelid;
 		Equality	equality;
@@ -141,7 +181,7 @@ index_of_child(Children *children, Plan *child)
 		Oid			hashed_type;
 		Oid			index;
 
-		if (!get_comparison(lfirst(cell), used, &equality))
+		if (!get_comparison(lfirst(cell), (Scan *) child, used, &equality))
 			continue;
 		index = membership_index_for(rt_fetch(table, children->statement->rtable)->relid,
 									 equality.column, equality.operator,
