@@ -445,13 +445,15 @@ may_have_rows(PartitionFilterState *state, Partition *partition)
 static void
 check_index(const PartitionFilterState *state, const Partition *partition)
 {
-	Relation	table = open_table(state->css.ss.ps.state, partition->table);
+	Relation	table;
 	Oid			oid = InvalidOid;
 	Relation	index;
 
-	/* partition_plan.c has found the value in the child's index conditions */
+	/* a Filter Scan asks an index only if it can */
 	(void) index_conditions(partition->plan, &oid);
-	Assert(OidIsValid(oid));
+	if (!OidIsValid(oid))
+		return;
+	table = open_table(state->css.ss.ps.state, partition->table);
 	index = RelationIdGetRelation(oid);
 	if (index == NULL || file_may_vanish(state, index))
 		ereport(ERROR,
