@@ -75,12 +75,13 @@ sub new_tables
 			(SELECT n, CASE WHEN random() >= $null THEN n / $repeated - 500 END AS x FROM generate_series(1, $rows) n) a ORDER BY $order";
 	foreach my $column (@columns)
 	{
-		next if chance(0.2);
 		my $classes = $value_of{$column}[0];
 		my $class = $column eq 't' ? '' : one_of('', '', "${classes}_minmax_multi_ops", "${classes}_bloom_ops");
 		my $also = chance(0.2) ? ', id' : '';
 		my $ranges = one_of(1, 8, 8, 8, 16, 32);
 
+		push @statements, "CREATE INDEX ON facts ($column)" if chance(0.3);
+		next if chance(0.3);
 		push @statements, "CREATE INDEX ON facts USING brin ($column $class$also) WITH (pages_per_range = $ranges)";
 	}
 	push @statements, 'ANALYZE facts';

@@ -218,6 +218,32 @@ SELECT skips();
 DEALLOCATE prepared;
 RESET plan_cache_mode;
 
+-- ------------------------------------------------------------------------------- btrees
+-- a table that follows the order of its column, in either direction, and one that does not
+CREATE TABLE followed (LIKE facts) WITH (autovacuum_enabled = off);
+INSERT INTO followed SELECT * FROM other ORDER BY k, id;
+CREATE TABLE reversed (LIKE facts) WITH (autovacuum_enabled = off);
+INSERT INTO reversed SELECT * FROM other ORDER BY k DESC, id;
+CREATE TABLE scattered (LIKE facts) WITH (autovacuum_enabled = off);
+INSERT INTO scattered SELECT * FROM other ORDER BY md5(id::text);
+CREATE INDEX followed_k ON followed (k);
+CREATE INDEX followed_at ON followed (at DESC, id);
+CREATE INDEX followed_day ON followed (id, day);
+CREATE INDEX reversed_k ON reversed (k);
+CREATE INDEX scattered_k ON scattered (k);
+ANALYZE followed, reversed, scattered;
+SELECT name, c.* FROM (VALUES ('followed', 'k'), ('followed', 'at'), ('followed', 'day'), ('reversed', 'k'), ('scattered', 'k')) v (name, col),
+	LATERAL compare(format('SELECT f.id FROM %s f JOIN keys USING (%s)', name, col)) c;
+-- with too many rows between the ends, by the statistics, or in spite of them
+SELECT * FROM compare('SELECT f.id FROM followed f JOIN (SELECT k FROM other WHERE id BETWEEN 15000 AND 19000) l USING (k)');
+INSERT INTO followed (id, k) SELECT 20000 + i, 520 FROM generate_series(1, 1000) i;
+SELECT * FROM compare('SELECT f.id FROM followed f JOIN keys USING (k)');
+INSERT INTO followed (id, k) SELECT 21000 + i, 520 FROM generate_series(1, 1000) i;
+SELECT * FROM compare('SELECT f.id FROM followed f JOIN keys USING (k)');
+-- a BRIN index is preferred
+CREATE INDEX reversed_brin ON reversed USING brin (k) WITH (pages_per_range = 8);
+SELECT n->>'Block Index' AS index FROM nodes('SELECT reversed.id FROM reversed JOIN keys USING (k)') n WHERE n ? 'Block Index';
+
 -- -------------------------------------------------------------------------- where it may pay
 SET bloomfilter.join_filter = on;
 CREATE TABLE small AS SELECT * FROM facts WHERE id BETWEEN 14500 AND 20000 ORDER BY id;

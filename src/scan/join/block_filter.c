@@ -8,9 +8,9 @@
  * table is stored in the order of the column, most pages have no such row.  After the join has
  * collected its keys, a BRIN index on the column tells which blocks may have values from the
  * least to the greatest of them.  A Filter Scan reads only these, and probes their rows as
- * before.
+ * before.  So does a btree index whose column the table follows (CORRELATION_MIN).
  *
- * The index is scanned as core's Bitmap Index Scan does, with the two ends as scan keys.  So
+ * A BRIN index is scanned as core's Bitmap Index Scan does, with the two ends as scan keys.  So
  * blocks that are not summarized are read.  The blocks are those that core's bitmap scan would
  * read for "column BETWEEN least AND greatest", and what makes that scan correct holds here, too:
  *
@@ -22,8 +22,10 @@
  *   scan.  A row that another transaction is inserting, and that the index does not tell of
  *   yet, conflicts with the latter lock when the index gets it.
  *
- * The whole index is read once per scan, which is little compared with the table: an index with
- * smaller ranges than RANGE_PAGES_MIN is not used.
+ * Cost.  A BRIN index is read as a whole once per scan, which is little compared with the table:
+ * one with smaller ranges than RANGE_PAGES_MIN is not used.  To read an entry of a btree takes
+ * half as long as to scan a row.  So it is used only if the histogram of the column says that
+ * few rows are between the ends, and given up if it has more entries there.
  *
  * Limits.  The key must be one column of an integer, date or timestamp type: filters contain
  * only hashes of other keys.  Scans whose blocks are dealt out to parallel processes read all
@@ -33,12 +35,15 @@
  */
 #include "block_filter.h"
 
+#include <math.h>
+
 #include "access/brin.h"
 #include "access/genam.h"
 #include "access/relation.h"
 #include "access/stratnum.h"
 #include "access/transam.h"
 #include "catalog/pg_am.h"
+#include "catalog/pg_statistic.h"
 #include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "nodes/tidbitmap.h"
@@ -48,6 +53,7 @@
 #include "utils/rel.h"
 #include "utils/relcache.h"
 #include "utils/snapmgr.h"
+#include "utils/syscache.h"
 #include "utils/typcache.h"
 
 /* Read a smaller table as a whole: this many pages take 1 ms. */
@@ -55,6 +61,13 @@
 
 /* To look at a range of a BRIN index takes as long as to read a third of a page. */
 #define RANGE_PAGES_MIN			8
+
+/* Use a btree if the table follows the order of its column so closely, in either direction, */
+#define CORRELATION_MIN			0.9
+/* and if at most this share of the rows is expected between the ends. */
+#define ENTRIES_SHARE_MAX		0.08
+/* Give up at so many entries, which cost 1 / 20 of the scan. */
+#define ENTRIES_SHARE_LIMIT		0.1
 
 #if PG_VERSION_NUM < 180000
 #define TBMPrivateIterator		TBMIterator
@@ -100,13 +113,16 @@ has_order_of_keys(Oid type, KeyInteger integer)
 }
 
 /*
- * Return the number of the index's column that is this column of the table, and is of the keys'
- * type; or -1.
+ * Return the number of the index's column that is this column of the table, is of the keys' type,
+ * and can be searched without others; or -1.
  */
 static int
 column_of(Relation index, AttrNumber attribute, KeyInteger integer)
 {
-	for (int i = 0; i < IndexRelationGetNumberOfKeyAttributes(index); i++)
+	int			columns = index->rd_rel->relam == BTREE_AM_OID ? 1 :
+		IndexRelationGetNumberOfKeyAttributes(index);
+
+	for (int i = 0; i < columns; i++)
 	{
 		if (index->rd_index->indkey.values[i] == attribute &&
 			has_order_of_keys(index->rd_opcintype[i], integer))
@@ -165,16 +181,102 @@ open_index(Oid oid, Oid table)
 		UnlockRelationOid(oid, AccessShareLock);
 		return NULL;
 	}
-	if (index->rd_rel->relkind == RELKIND_INDEX && index->rd_rel->relam == BRIN_AM_OID &&
+	if (index->rd_rel->relkind == RELKIND_INDEX &&
+		(index->rd_rel->relam == BRIN_AM_OID || index->rd_rel->relam == BTREE_AM_OID) &&
 		index->rd_index->indrelid == table && has_all_rows(index))
 		return index;
 	relation_close(index, NoLock);
 	return NULL;
 }
 
+/* Return the statistics of a column of a table, or NULL.  ReleaseSysCache() releases them. */
+static HeapTuple
+statistics_of(Oid table, AttrNumber attribute)
+{
+	HeapTuple	tuple = SearchSysCache3(STATRELATTINH, ObjectIdGetDatum(table),
+										Int16GetDatum(attribute), BoolGetDatum(false));
+
+	return HeapTupleIsValid(tuple) ? tuple : NULL;
+}
+
+/* Do the rows of a table follow each other in the order of a column, or nearly so? */
+static bool
+follows_order(Oid table, AttrNumber attribute)
+{
+	HeapTuple	statistics = statistics_of(table, attribute);
+	AttStatsSlot slot;
+	bool		follows = false;
+
+	if (statistics == NULL)
+		return false;
+	if (get_attstatsslot(&slot, statistics, STATISTIC_KIND_CORRELATION, InvalidOid,
+						 ATTSTATSSLOT_NUMBERS))
+	{
+		follows = slot.nnumbers == 1 && fabsf(slot.numbers[0]) >= CORRELATION_MIN;
+		free_attstatsslot(&slot);
+	}
+	ReleaseSysCache(statistics);
+	return follows;
+}
+
+/*
+ * Return the share of a table's rows with values of a column from "least" to "most", by its
+ * statistics; 1 if they do not tell.
+ */
+static double
+share_of_rows(Oid table, AttrNumber attribute, KeyInteger type, int64 least, int64 most)
+{
+	HeapTuple	statistics = statistics_of(table, attribute);
+	AttStatsSlot slot;
+	double		common = 0;		/* share of the most common values, */
+	double		between = 0;	/* and of those between the ends */
+	double		share = 1;
+
+	if (statistics == NULL)
+		return 1;
+	if (get_attstatsslot(&slot, statistics, STATISTIC_KIND_MCV, InvalidOid,
+						 ATTSTATSSLOT_VALUES | ATTSTATSSLOT_NUMBERS))
+	{
+		for (int i = 0; i < slot.nvalues; i++)
+		{
+			int64		value = integer_of_key(key_of_datum(type, slot.values[i]));
+
+			common += slot.numbers[i];
+			if (value >= least && value <= most)
+				between += slot.numbers[i];
+		}
+		free_attstatsslot(&slot);
+	}
+	if (get_attstatsslot(&slot, statistics, STATISTIC_KIND_HISTOGRAM, InvalidOid,
+						 ATTSTATSSLOT_VALUES))
+	{
+		int			bounds = 1; /* a part of a bin counts as a whole one */
+
+		for (int i = 0; i < slot.nvalues; i++)
+		{
+			int64		value = integer_of_key(key_of_datum(type, slot.values[i]));
+
+			bounds += value >= least && value <= most;
+		}
+		share = between + Max(1 - common, 0) * bounds / slot.nvalues;
+		free_attstatsslot(&slot);
+	}
+	ReleaseSysCache(statistics);
+	return share;
+}
+
+/* Can an index be searched for blocks at little cost? */
+static bool
+is_cheap(Relation index, AttrNumber attribute)
+{
+	if (index->rd_rel->relam == BRIN_AM_OID)
+		return BrinGetPagesPerRange(index) >= RANGE_PAGES_MIN;
+	return follows_order(index->rd_index->indrelid, attribute);
+}
+
 /*
  * Return a table's index that tells which blocks may have some keys in a column, or InvalidOid.
- * The planner has locked the table.
+ * The planner has locked the table.  A BRIN index is preferred.
  */
 Oid
 block_index_for(Oid table, AttrNumber attribute, KeyInteger type)
@@ -182,6 +284,7 @@ block_index_for(Oid table, AttrNumber attribute, KeyInteger type)
 	Relation	relation = table_open(table, NoLock);
 	List	   *indexes = RelationGetIndexList(relation);
 	Oid			found = InvalidOid;
+	bool		is_brin = false;
 	ListCell   *cell;
 
 	foreach(cell, indexes)
@@ -193,12 +296,15 @@ block_index_for(Oid table, AttrNumber attribute, KeyInteger type)
 		if (index == NULL)
 			continue;
 		column = column_of(index, attribute, type);
-		if (column >= 0 && BrinGetPagesPerRange(index) >= RANGE_PAGES_MIN &&
+		if (column >= 0 && is_cheap(index, attribute) &&
 			make_scan_key(index, column, BTGreaterEqualStrategyNumber, (Datum) 0, &key) &&
 			make_scan_key(index, column, BTLessEqualStrategyNumber, (Datum) 0, &key))
+		{
 			found = lfirst_oid(cell);
+			is_brin = index->rd_rel->relam == BRIN_AM_OID;
+		}
 		relation_close(index, NoLock);
-		if (OidIsValid(found))
+		if (is_brin)
 			break;
 	}
 	list_free(indexes);
@@ -208,9 +314,47 @@ block_index_for(Oid table, AttrNumber attribute, KeyInteger type)
 
 /* ---- Blocks ---- */
 
-/* Return the blocks that an index tells of, for values from one key to another. */
+/*
+ * Return the blocks that a btree tells of, for values from one key to another.  Return NULL if
+ * it has more entries than "limit".
+ */
 static TIDBitmap *
-search_index(Relation index, ScanKeyData keys[2], Snapshot snapshot)
+search_btree(Relation table, Relation index, ScanKeyData keys[2], Snapshot snapshot,
+			 double limit)
+{
+	TIDBitmap  *bitmap = tbm_create(work_mem * (Size) 1024, NULL);
+	BlockNumber added = InvalidBlockNumber;
+	double		entries = 0;
+	ItemPointer place;
+#if PG_VERSION_NUM >= 190000
+	IndexScanDesc scan = index_beginscan(table, index, snapshot, NULL, 2, 0, 0);
+#elif PG_VERSION_NUM >= 180000
+	IndexScanDesc scan = index_beginscan(table, index, snapshot, NULL, 2, 0);
+#else
+	IndexScanDesc scan = index_beginscan(table, index, snapshot, 2, 0);
+#endif
+
+	index_rescan(scan, keys, 2, NULL, 0);
+	while (entries <= limit && (place = index_getnext_tid(scan, ForwardScanDirection)) != NULL)
+	{
+		if (ItemPointerGetBlockNumber(place) != added)
+		{
+			added = ItemPointerGetBlockNumber(place);
+			tbm_add_page(bitmap, added);
+			CHECK_FOR_INTERRUPTS();
+		}
+		entries++;
+	}
+	index_endscan(scan);
+	if (entries <= limit)
+		return bitmap;
+	tbm_free(bitmap);
+	return NULL;
+}
+
+/* Return the blocks that a BRIN index tells of, for values from one key to another. */
+static TIDBitmap *
+search_brin(Relation index, ScanKeyData keys[2], Snapshot snapshot)
 {
 	TIDBitmap  *bitmap = tbm_create(work_mem * (Size) 1024, NULL);
 #if PG_VERSION_NUM >= 180000
@@ -234,6 +378,8 @@ blocks_of_probe(Relation table, KeyProbe *probe, Snapshot snapshot)
 {
 	const KeyFilter *filter = key_probe_filter(probe);
 	KeyInteger	type = probe->plan.integer;
+	Oid			oid = RelationGetRelid(table);
+	double		rows = table->rd_rel->reltuples;
 	TIDBitmap  *bitmap = NULL;
 	ScanKeyData keys[2];
 	int64		least;
@@ -247,7 +393,7 @@ blocks_of_probe(Relation table, KeyProbe *probe, Snapshot snapshot)
 	Assert(filter->kind == KEY_INTEGER);
 	if (!key_filter_range(filter, type, &least, &most))
 		return tbm_create(work_mem * (Size) 1024, NULL);
-	index = open_index(probe->plan.block_index, RelationGetRelid(table));
+	index = open_index(probe->plan.block_index, oid);
 	if (index == NULL)
 		return NULL;
 	/* ALTER TABLE may have changed the column */
@@ -257,7 +403,13 @@ blocks_of_probe(Relation table, KeyProbe *probe, Snapshot snapshot)
 					  &keys[0]) &&
 		make_scan_key(index, column, BTLessEqualStrategyNumber, datum_of_key(type, most),
 					  &keys[1]))
-		bitmap = search_index(index, keys, snapshot);
+	{
+		if (index->rd_rel->relam == BRIN_AM_OID)
+			bitmap = search_brin(index, keys, snapshot);
+		else if (share_of_rows(oid, probe->reader.attributes[0], type, least, most) <=
+				 ENTRIES_SHARE_MAX)
+			bitmap = search_btree(table, index, keys, snapshot, rows * ENTRIES_SHARE_LIMIT);
+	}
 	relation_close(index, NoLock);
 	return bitmap;
 }
