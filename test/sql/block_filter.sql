@@ -166,7 +166,7 @@ SELECT n->>'Relation Name' AS name, n->>'Block Index' AS index, (n->>'Blocks Ski
 
 -- --------------------------------------------------------- indexes that tell not of all rows
 CREATE TABLE other (LIKE facts) WITH (autovacuum_enabled = off);
-INSERT INTO other SELECT * FROM facts WHERE id <= 20000 ORDER BY id;
+INSERT INTO other SELECT * FROM facts WHERE id <= 20000 AND id % 700 <> 0 ORDER BY id;
 ANALYZE other;
 \set query 'SELECT other.id FROM other JOIN keys USING (k)'
 CREATE INDEX partial ON other USING brin (k) WITH (pages_per_range = 8) WHERE id > 0;

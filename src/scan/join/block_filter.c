@@ -69,6 +69,12 @@
 /* Give up at so many entries, which cost 1 / 20 of the scan. */
 #define ENTRIES_SHARE_LIMIT		0.1
 
+/*
+ * Read all blocks if the index leaves more than this share: only a sequential scan spares the
+ * buffers of others, and keeps pace with other scans of the table.
+ */
+#define BLOCKS_SHARE_MAX		0.9
+
 #if PG_VERSION_NUM < 180000
 #define TBMPrivateIterator		TBMIterator
 #define tbm_begin_private_iterate tbm_begin_iterate
@@ -416,7 +422,7 @@ blocks_of_probe(Relation table, KeyProbe *probe, Snapshot snapshot)
 
 /* Fetch the next block to read. */
 static void
-fetch_block(BlockFilter * filter)
+fetch_block(BlockFilter *filter)
 {
 #if PG_VERSION_NUM >= 180000
 	TBMIterateResult result;
@@ -424,15 +430,29 @@ fetch_block(BlockFilter * filter)
 	filter->ahead = tbm_private_iterate(filter->iterator, &result) ? result.blockno :
 		InvalidBlockNumber;
 #else
-	const		TBMIterateResult *result = tbm_iterate(filter->iterator);
+	const TBMIterateResult *result = tbm_iterate(filter->iterator);
 
 	filter->ahead = result ? result->blockno : InvalidBlockNumber;
 #endif
 }
 
+/* Count the blocks to read. */
+static double
+count_blocks(BlockFilter *filter)
+{
+	double		count = 0;
+
+	filter->iterator = tbm_begin_private_iterate(filter->bitmap);
+	while (fetch_block(filter), filter->ahead != InvalidBlockNumber)
+		count++;
+	tbm_end_private_iterate(filter->iterator);
+	return count;
+}
+
 /*
  * As a node's scan begins, find the blocks that may have rows with the keys of all of these
- * KeyProbes.  Return NULL if that is not known: the scan has to read all blocks.
+ * KeyProbes.  Return NULL if that is not known, or hardly any can be skipped: the scan has to read
+ * all blocks.
  */
 BlockFilter *
 block_filter_begin(ScanState *node, List *probes)
@@ -458,22 +478,22 @@ block_filter_begin(ScanState *node, List *probes)
 		else if (bitmap)
 			filter->bitmap = bitmap;
 	}
-	if (filter->bitmap)
+	filter->blocks = RelationGetNumberOfBlocks(table);
+	if (filter->bitmap == NULL || count_blocks(filter) > filter->blocks * BLOCKS_SHARE_MAX)
 	{
-		filter->blocks = RelationGetNumberOfBlocks(table);
-		filter->iterator = tbm_begin_private_iterate(filter->bitmap);
-		fetch_block(filter);
+		MemoryContextSwitchTo(old);
+		MemoryContextDelete(mcxt);
+		return NULL;
 	}
+	filter->iterator = tbm_begin_private_iterate(filter->bitmap);
+	fetch_block(filter);
 	MemoryContextSwitchTo(old);
-	if (filter->bitmap)
-		return filter;
-	MemoryContextDelete(mcxt);
-	return NULL;
+	return filter;
 }
 
 /* Set *first and *last to the next blocks to read; return false at the end. */
 bool
-block_filter_next(BlockFilter * filter, BlockNumber *first, BlockNumber *last)
+block_filter_next(BlockFilter *filter, BlockNumber *first, BlockNumber *last)
 {
 	if (filter->ahead == InvalidBlockNumber)
 	{
@@ -491,13 +511,13 @@ block_filter_next(BlockFilter * filter, BlockNumber *first, BlockNumber *last)
 
 /* Return how many blocks were skipped so far. */
 uint64
-block_filter_skipped(const BlockFilter * filter)
+block_filter_skipped(const BlockFilter *filter)
 {
 	return filter->skipped;
 }
 
 void
-block_filter_end(BlockFilter * filter)
+block_filter_end(BlockFilter *filter)
 {
 	tbm_end_private_iterate(filter->iterator);
 	tbm_free(filter->bitmap);
