@@ -7,11 +7,12 @@
 # answers (test/slow/membership_random.pl); and random joins, and queries that read, lock
 # and change rows in every way, compared with plans without filters
 # (test/slow/join_filter_random.pl, random_queries.pl); and lookups in partitions that
-# others attach and detach (test/slow/partition_random.pl).  Needs clang, with its libraries
+# others attach and detach (test/slow/partition_random.pl), and blocks that joins skip
+# (test/slow/block_filter_random.pl).  Needs clang, with its libraries
 # for the sanitizers.  Ten minutes; for longer by hand:
 #
 #     FUZZ_SECONDS=1800 FUZZ_STEPS=200000 RANDOM_SECONDS=3600 JOIN_SECONDS=3600 \
-#         PARTITION_SECONDS=3600 QUERY_CASES=10000 FUZZ_SEED=$RANDOM script/test fuzz
+#         PARTITION_SECONDS=3600 BLOCK_SECONDS=3600 QUERY_CASES=10000 FUZZ_SEED=$RANDOM script/test fuzz
 #
 # is 75 minutes of libFuzzer on two cores, and an hour of each SQL.  "make fuzz" does the
 # former alone, and keeps what it finds in test/fuzz/found, to go on from there.
@@ -43,6 +44,7 @@ part_fuzz()
 	export FUZZ_SEED=$seed
 	suite "Random SQL over membership indexes" slow_tests membership_random
 	suite "Random joins with join filters" slow_tests join_filter_random
+	suite "Blocks that an index lets a join skip" slow_tests block_filter_random
 	suite "Random queries of every form" slow_tests random_queries
 	suite "Partition Filters beside other sessions" slow_tests partition_random
 }

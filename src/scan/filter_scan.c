@@ -20,12 +20,14 @@
  */
 #include "filter_scan.h"
 
-#include "scan/join/join_filter_probe.h"
+#include "scan/join/block_filter.h"
 #include "scan/partition/partition_bound.h"
 
 #include "access/tableam.h"
 #include "miscadmin.h"
 #include "storage/predicate.h"
+#include "utils/builtins.h"
+#include "utils/lsyscache.h"
 #include "utils/ruleutils.h"
 
 /* Sort the probes of joins' keys again after this many pages. */
@@ -43,6 +45,9 @@ typedef struct FilterScanState
 								 * all join keys */
 	uint64		scans_excluded; /* by the partition bound */
 	Probe	   *once;			/* the probe of a constant, or NULL */
+	BlockFilter *blocks;		/* the blocks to read; NULL: all */
+	bool		in_range;		/* "scan" reads some of them */
+	uint64		blocks_skipped; /* by earlier scans */
 	TableScanDesc scan;			/* NULL: not begun */
 	ParallelTableScanDesc parallel; /* state of a parallel scan, or NULL */
 	HeapTupleData tuple;		/* the row returned last */
@@ -406,6 +411,63 @@ is_excluded(FilterScanState *state)
 	return excluded;
 }
 
+/* Forget which blocks to read, and end their scan. */
+static void
+leave_blocks(FilterScanState *state)
+{
+	state->blocks_skipped += block_filter_skipped(state->blocks);
+	block_filter_end(state->blocks);
+	state->blocks = NULL;
+	state->in_range = false;
+	if (state->scan)
+		table_endscan(state->scan);
+	state->scan = NULL;
+}
+
+/* Decide what to read, before the first page of a scan. */
+static void
+begin_pages(FilterScanState *state, ScanDirection direction)
+{
+	ScanState  *ss = &state->css.ss;
+
+	if (!state->begun)
+	{
+		state->begun = true;
+		state->excluded = is_excluded(state);
+		/* how many rows are read may tell of hidden ones */
+		if (!state->excluded && state->key_probes != NIL && !state->hides_rows &&
+			state->parallel == NULL && ScanDirectionIsForward(direction))
+			state->blocks = block_filter_begin(ss, state->key_probes);
+	}
+	if (state->scan == NULL && !state->excluded)
+		state->scan = state->blocks ? heap_page_begin_ranges(ss) :
+			heap_page_begin(ss, state->parallel);
+}
+
+/* Go to the next page to read.  Return its number of visible rows, 0 at the end. */
+static int
+next_page(FilterScanState *state, ScanDirection direction)
+{
+	BlockNumber first;
+	BlockNumber last;
+
+	if (state->blocks == NULL)
+		return heap_page_next(state->scan, direction);
+	/* a plan that is read backward has no hash join above its scan */
+	Assert(ScanDirectionIsForward(direction));
+	for (;;)
+	{
+		int			count = state->in_range ? heap_page_next(state->scan, direction) : 0;
+
+		state->in_range = count > 0;
+		if (count > 0 || !block_filter_next(state->blocks, &first, &last))
+			return count;
+		heap_page_set_range(state->scan, first, last);
+		state->in_range = true;
+		CHECK_FOR_INTERRUPTS();
+	}
+}
+
 /*
  * Read pages until one has rows that pass all probes, and go to the first of these rows; in
  * a backward scan, to the last.  Return false at the end of the scan.
@@ -415,18 +477,12 @@ read_page(FilterScanState *state, ScanDirection direction)
 {
 	ScanState  *ss = &state->css.ss;
 
-	if (!state->begun)
-	{
-		state->begun = true;
-		state->excluded = is_excluded(state);
-	}
+	begin_pages(state, direction);
 	if (state->excluded)
 		return false;
-	if (state->scan == NULL)
-		state->scan = heap_page_begin(ss, state->parallel);
 	for (;;)
 	{
-		int			count = heap_page_next(state->scan, direction);
+		int			count = next_page(state, direction);
 		int			passed = count;
 		ListCell   *cell;
 
@@ -547,7 +603,9 @@ filter_scan_rescan(CustomScanState *node)
 	leave_pages(state);
 	state->begun = state->excluded = false;
 	/* the slot pins its page itself */
-	if (state->scan)
+	if (state->blocks)
+		leave_blocks(state);
+	else if (state->scan)
 		table_rescan(state->scan, NULL);
 	foreach(cell, state->probes)
 	{
@@ -681,6 +739,15 @@ filter_scan_shutdown(CustomScanState *node)
 
 /* ---- EXPLAIN ---- */
 
+/* Return the name of an index as EXPLAIN prints it.  The plan may be older than a DROP INDEX. */
+static char *
+name_of_index(Oid index)
+{
+	char	   *name = get_rel_name(index);
+
+	return name ? (char *) quote_identifier(name) : "(dropped)";
+}
+
 static void
 filter_scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 {
@@ -692,6 +759,7 @@ filter_scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	List	   *texts = NIL;
 	uint64		bytes = 0;
 	uint64		pauses = 0;
+	List	   *indexes = NIL;
 	ListCell   *cell;
 
 	foreach(cell, probe_plans(scan))
@@ -706,9 +774,13 @@ filter_scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 			ExplainPropertyText("Probe Once", text, es);
 		else
 			texts = lappend(texts, text);
+		if (OidIsValid(plan->keys.block_index))
+			indexes = lappend(indexes, name_of_index(plan->keys.block_index));
 	}
 	if (texts != NIL)
 		ExplainPropertyList("Probe", texts, es);
+	if (indexes != NIL)
+		ExplainPropertyList("Block Index", indexes, es);
 	if (!es->analyze || !instrument || state->probes == NIL)
 		return;
 	if (state->hides_rows)
@@ -730,7 +802,11 @@ filter_scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	}
 	if (bytes > 0)
 		ExplainPropertyInteger("Filter Size", "kB", (bytes + 1023) / 1024, es);
-	/* leaves out scans of parallel workers */
+	/* these two leave out scans of parallel workers */
+	if (indexes != NIL)
+		ExplainPropertyUInteger("Blocks Skipped", NULL,
+								state->blocks_skipped +
+								(state->blocks ? block_filter_skipped(state->blocks) : 0), es);
 	if (state->scans_excluded > 0)
 		ExplainPropertyUInteger("Scans Skipped by Partition Bound", NULL,
 								state->scans_excluded, es);

@@ -39,6 +39,29 @@ heap_page_supported(Oid table)
 	return is_heap && server_is_known();
 }
 
+#if PG_VERSION_NUM >= 190000
+static uint32
+scan_flags(ScanState *node)
+{
+	uint32		flags = 0;
+
+	if (ScanRelIsReadOnly(node))
+		flags |= SO_HINT_REL_READ_ONLY;
+	if (node->ps.instrument)
+		flags |= SO_SCAN_INSTRUMENT;
+	return flags;
+}
+#endif
+
+/* Page mode needs an MVCC snapshot; else a scan finds one row at a time. */
+static void
+check_page_mode(TableScanDesc scan)
+{
+	if (!(scan->rs_flags & SO_ALLOW_PAGEMODE))
+		elog(ERROR, "heap scan of \"%s\" does not read whole pages",
+			 RelationGetRelationName(scan->rs_rd));
+}
+
 /*
  * Begin a scan of a node's relation, with the query's snapshot.  "parallel" is the state that
  * the processes of a parallel scan share, or NULL. table_rescan() starts the scan again,
@@ -52,12 +75,8 @@ heap_page_begin(ScanState *node, ParallelTableScanDesc parallel)
 	TableScanDesc scan;
 
 #if PG_VERSION_NUM >= 190000
-	uint32		flags = 0;
+	uint32		flags = scan_flags(node);
 
-	if (ScanRelIsReadOnly(node))
-		flags |= SO_HINT_REL_READ_ONLY;
-	if (node->ps.instrument)
-		flags |= SO_SCAN_INSTRUMENT;
 	scan = parallel ? table_beginscan_parallel(relation, parallel, flags) :
 		table_beginscan(relation, snapshot, 0, NULL, flags);
 #else
@@ -65,11 +84,44 @@ heap_page_begin(ScanState *node, ParallelTableScanDesc parallel)
 		table_beginscan(relation, snapshot, 0, NULL);
 #endif
 
-	/* page mode needs an MVCC snapshot; else a scan finds one row at a time */
-	if (!(scan->rs_flags & SO_ALLOW_PAGEMODE))
-		elog(ERROR, "heap scan of \"%s\" does not read whole pages",
-			 RelationGetRelationName(relation));
+	check_page_mode(scan);
 	return scan;
+}
+
+/*
+ * Begin a scan of ranges of pages, with the query's snapshot, and without a predicate lock.  Call
+ * heap_page_set_range() before each range.  It is core's TID range scan, which reads the pages
+ * of a range as a sequential scan does.
+ */
+TableScanDesc
+heap_page_begin_ranges(ScanState *node)
+{
+	Relation	relation = node->ss_currentRelation;
+	ItemPointerData none = {{0, 0}, FirstOffsetNumber};
+	TableScanDesc scan;
+
+#if PG_VERSION_NUM >= 190000
+	scan = table_beginscan_tidrange(relation, node->ps.state->es_snapshot, &none, &none,
+									scan_flags(node));
+#else
+	scan = table_beginscan_tidrange(relation, node->ps.state->es_snapshot, &none, &none);
+#endif
+	check_page_mode(scan);
+	/* a sequential scan is counted when it begins */
+	pgstat_count_heap_scan(relation);
+	return scan;
+}
+
+/* Let heap_page_next() read pages from "first" to "last". */
+void
+heap_page_set_range(TableScanDesc scan, BlockNumber first, BlockNumber last)
+{
+	ItemPointerData from;
+	ItemPointerData to;
+
+	ItemPointerSet(&from, first, FirstOffsetNumber);
+	ItemPointerSet(&to, last, MaxOffsetNumber);
+	table_rescan_tidrange(scan, &from, &to);
 }
 
 /* Count rows read in the statistics of a table. */

@@ -33,6 +33,8 @@ extern int	heap_page_refused;
 extern bool heap_page_supported(Oid table);
 extern TableScanDesc heap_page_begin(ScanState *node,
 									 ParallelTableScanDesc parallel);
+extern TableScanDesc heap_page_begin_ranges(ScanState *node);
+extern void heap_page_set_range(TableScanDesc scan, BlockNumber first, BlockNumber last);
 extern int	heap_page_next(TableScanDesc scan, ScanDirection direction);
 extern void heap_page_store(TableScanDesc scan, HeapTuple tuple,
 							TupleTableSlot *slot);

@@ -50,7 +50,8 @@ probe_plan_add(CustomScan *scan, const ProbePlan *plan)
 									  list_make5_int(keys->number, keys->kind, keys->integer,
 													 keys->forced, keys->share * SHARE_ONE));
 
-	numbers = list_concat(numbers, list_make2_int(keys->rows_max, keys->own_hash));
+	numbers = list_concat(numbers, list_make3_int(keys->rows_max, keys->own_hash,
+												  keys->block_index));
 	scan->custom_exprs = lappend(scan->custom_exprs, plan->expression);
 	scan->custom_private = lappend(scan->custom_private,
 								   lappend(list_make5(numbers, plan->indexes, plan->types,
@@ -71,7 +72,7 @@ probe_plans(const CustomScan *scan)
 	{
 		ProbePlan  *plan = palloc(sizeof(ProbePlan));
 		List	   *lists = plan_fields(lfirst(fields), 6);
-		List	   *numbers = plan_fields(linitial(lists), 12);
+		List	   *numbers = plan_fields(linitial(lists), 13);
 
 		*plan = (ProbePlan)
 		{
@@ -90,6 +91,7 @@ probe_plans(const CustomScan *scan)
 				.keys.share = (double) list_nth_int(numbers, 9) / SHARE_ONE,
 				.keys.rows_max = list_nth_int(numbers, 10),
 				.keys.own_hash = list_nth_int(numbers, 11) != 0,
+				.keys.block_index = list_nth_int(numbers, 12),
 				.keys.functions = lfourth(lists),
 				.keys.collations = list_nth(lists, 4),
 				.keys.sent = list_nth(lists, 5)

@@ -43,6 +43,8 @@ typedef struct KeyProbePlan
 	bool		forced;			/* never pauses */
 	bool		own_hash;		/* only we hash the keys: hash texts faster */
 	double		share;			/* share of rows expected to pass */
+	Oid			block_index;	/* tells which blocks to read, see
+								 * block_filter.c; or InvalidOid */
 	int			rows_max;		/* COLLECT_KEYS: give up if there are more */
 	List	   *sent;			/* COLLECT_KEYS: for foreign servers, see
 								 * SentPlanField; or NIL */

@@ -196,6 +196,7 @@ add_probes(PlanEditor *editor, const Placement *placement)
 		}
 		else
 		{
+			plan.keys.block_index = place->block_index;
 			plan.expression = (Node *) (place->in_scan ? probe_in_scan(place, key) :
 										probe_above(editor, place, key));
 			probe_plan_add((CustomScan *) *place->slot, &plan);

@@ -72,6 +72,13 @@ key_of_integer(int64 value)
 	return (uint64) value ^ (UINT64CONST(1) << 63);
 }
 
+/* Inverse of key_of_integer() */
+static inline int64
+integer_of_key(uint64 key)
+{
+	return (int64) (key ^ (UINT64CONST(1) << 63));
+}
+
 /* Hash a key: the finalizer of MurmurHash3 (Appleby) */
 static inline uint64
 mix_key(uint64 key)

@@ -15,9 +15,10 @@
  */
 #include "join_filter_plan.h"
 
-#include "scan/settings.h"
+#include "block_filter.h"
 #include "join_filter_store.h"
 #include "scan/foreign/foreign_filter.h"
+#include "scan/settings.h"
 
 #include "access/table.h"
 #include "catalog/pg_proc.h"
@@ -343,6 +344,7 @@ find_scan(const PlanEditor *editor, Plan **slot, const AttrNumber *columns,
 	Plan	   *plan = *slot;
 	AttrNumber	attributes[KEY_COLUMNS_MAX];
 	double		rows;
+	Place	   *place;
 	ListCell   *cell;
 
 	if (!(IsA(plan, SeqScan) || is_custom(plan, &filter_scan_node)) ||
@@ -361,8 +363,15 @@ find_scan(const PlanEditor *editor, Plan **slot, const AttrNumber *columns,
 		return false;
 	foreach(cell, key_probe_plans(plan))
 		rows *= ((KeyProbePlan *) lfirst(cell))->share;
-	add_place(placement, slot, columns)->in_scan = true;
+	place = add_place(placement, slot, columns);
+	place->in_scan = true;
 	placement->probed += rows * placement->fraction;
+	if (placement->key->kind != KEY_INTEGER || plan->parallel_aware || editor->hides_rows)
+		return true;
+	place->block_index = block_index_for(table_of(editor, plan), attributes[0],
+										 placement->key->integer);
+	/* blocks are skipped only if the keys are known when the scan begins */
+	placement->blocked |= OidIsValid(place->block_index);
 	return true;
 }
 

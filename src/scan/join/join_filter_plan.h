@@ -55,6 +55,8 @@ typedef struct Place
 	Plan	  **slot;			/* pointer to the node */
 	AttrNumber	columns[KEY_COLUMNS_MAX];	/* the key, in the node's result */
 	bool		in_scan;		/* the node is a scan, which probes itself */
+	Oid			block_index;	/* index that tells which blocks to scan, or
+								 * InvalidOid */
 	bool		is_foreign;		/* a foreign server probes; if neither, a Join
 								 * Filter Probe above the node does */
 } Place;
@@ -73,7 +75,8 @@ typedef struct Placement
 	double		fraction;		/* fraction of the outer rows that is expected
 								 * to be read */
 	/* set by find_places(): */
-	bool		blocked;		/* rows are probed before the join reads any */
+	bool		blocked;		/* rows are probed before the join reads any,
+								 * or should be */
 	List	   *places;
 	double		probed;			/* expected rows in all places that are read */
 	bool		ordered;		/* a node above relies on the rows' order */

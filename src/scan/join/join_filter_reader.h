@@ -62,6 +62,35 @@ key_of_datum(KeyInteger type, Datum value)
 	}
 }
 
+/* Return a key as a Datum of one of these types.  The key fits the type. */
+static inline Datum
+datum_of_key(KeyInteger type, int64 value)
+{
+	switch (type)
+	{
+		case KEY_INT2:
+			return Int16GetDatum((int16) value);
+		case KEY_INT4:
+			return Int32GetDatum((int32) value);
+		default:
+			return Int64GetDatum(value);
+	}
+}
+
+/*
+ * Set *least and *most to the least and the greatest integer of one of these types that may be
+ * among the keys; return false if there is none.
+ */
+static inline bool
+key_filter_range(const KeyFilter *filter, KeyInteger type, int64 *least, int64 *most)
+{
+	*least = Max(integer_of_key(filter->least), type == KEY_INT2 ? PG_INT16_MIN :
+				 type == KEY_INT4 ? PG_INT32_MIN : PG_INT64_MIN);
+	*most = Min(integer_of_key(filter->most), type == KEY_INT2 ? PG_INT16_MAX :
+				type == KEY_INT4 ? PG_INT32_MAX : PG_INT64_MAX);
+	return filter->least <= filter->most && *least <= *most;
+}
+
 /* Combine the hash of a key's first columns with that of the next column. */
 static inline uint32
 key_combine(uint32 hash, uint32 next)

@@ -46,28 +46,6 @@ StaticAssertDecl(KEYS_KEPT_MAX <= KEYS_TRIED_MAX, "all keys that are kept are tr
 /* Range table index of a table in its partition constraint */
 #define CONSTRAINT_VARNO		1
 
-/* Return a key as a Datum of the column's type.  The key fits the type. */
-static Datum
-datum_of_key(KeyInteger type, int64 value)
-{
-	switch (type)
-	{
-		case KEY_INT2:
-			return Int16GetDatum((int16) value);
-		case KEY_INT4:
-			return Int32GetDatum((int32) value);
-		default:
-			return Int64GetDatum(value);
-	}
-}
-
-/* Inverse of key_of_integer() */
-static int64
-integer_of_key(uint64 key)
-{
-	return (int64) (key ^ (UINT64CONST(1) << 63));
-}
-
 /* A check_function_callback: may a function have side effects, or require a privilege? */
 static bool
 is_users_function(Oid function, void *context)
@@ -300,6 +278,7 @@ partition_bound_excludes(Relation table, KeyProbe *probe, Snapshot snapshot,
 	KeyInteger	type = probe->plan.integer;
 	Form_pg_attribute column;
 	bool		excludes = false;
+	bool		has_keys;
 	MemoryContext old;
 	List	   *constraint;
 	int64		least;
@@ -314,14 +293,11 @@ partition_bound_excludes(Relation table, KeyProbe *probe, Snapshot snapshot,
 	/* oid is unsigned, so its order differs from that of the keys */
 	if (column->atttypid == OIDOID)
 		return false;
-	least = Max(integer_of_key(filter->least), type == KEY_INT2 ? PG_INT16_MIN :
-				type == KEY_INT4 ? PG_INT32_MIN : PG_INT64_MIN);
-	most = Min(integer_of_key(filter->most), type == KEY_INT2 ? PG_INT16_MAX :
-			   type == KEY_INT4 ? PG_INT32_MAX : PG_INT64_MAX);
+	has_keys = key_filter_range(filter, type, &least, &most);
 	old = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
 	constraint = constraint_of(table, probe->reader.attributes[0]);
 	if (constraint != NIL && rows_satisfy_constraint(table, snapshot))
-		excludes = least > most ||
+		excludes = !has_keys ||
 			refutes_keys(constraint, type, filter, least, most, econtext) ||
 			refutes_range(constraint, column, type, least, most);
 	MemoryContextSwitchTo(old);
