@@ -196,7 +196,7 @@ extern bool probe_condition_recheck(Probe *probe, ExprContext *econtext);
 extern char *probe_condition_text(const ProbePlan *plan, List *context,
 								  bool verbose);
 extern bool probe_may_fail(Node *element);
-extern bool probe_index_once(Probe *probe, ExprContext *econtext);
+extern bool probe_index_once(Probe *base, ExprContext *econtext);
 extern bool probe_type_has(Oid type, Oid part);
 extern bool probe_hash_may_fail(Oid function, Oid type, HashTrust trusted);
 extern bool probe_element_may_fail(Node *element);

@@ -289,7 +289,7 @@ probe_index_once(Probe *base, ExprContext *econtext)
 {
 	IndexProbe *probe = (IndexProbe *) base;
 	MemoryContext old = MemoryContextSwitchTo(econtext->ecxt_per_tuple_memory);
-	Datum		values[INDEX_MAX_KEYS];
+	Datum		values[INDEX_MAX_KEYS] = {0};
 	int			columns = probe->columns ? probe->column_count : 1;
 	bool		isnull = false;
 	bool		found = false;
