@@ -874,10 +874,12 @@ add_own_path(const PlannedTable *table)
 	path->path.parallel_safe &= own->parallel_safe;
 
 	/*
-	 * the index's cost is that of a scan of all pages times the chance of a
-	 * "yes"
+	 * The index's cost is that of a scan of all pages times the chance of a
+	 * "yes".  As of the bitmap, no part of it is saved by stopping early: the
+	 * values that are looked up again and again may all be there.
 	 */
-	path->path.total_cost = path->path.startup_cost + scan->indextotalcost;
+	path->path.startup_cost += scan->indextotalcost;
+	path->path.total_cost = path->path.startup_cost;
 	add_path(table->rel, &path->path);
 }
 

@@ -41,10 +41,10 @@ my @states = ('true', 'empty', 'stale', 'wrong n_distinct');
 # Of the queries with true statistics, and of all: these shares may be slower than the first and
 # the second factor, and none than the third.  Of some hundred queries chance finds more or
 # fewer: two standard deviations are allowed.  What remains by the second are plans of another
-# order, where core's meets an empty join before it reads a large table: four or five of 377
-# queries with seed 1.  Two of a thousand are wanted: lower the limit with each kind that is mended.
+# order, where core's meets an empty join, or a first row, before it reads a large table: one or
+# two of 370 queries.  Two of a thousand are wanted: lower the limit with each kind that is mended.
 my ($slower, $much_slower) = (1.3, 2);
-my %limits = (true => { slower => 0.004, much_slower => 0.002, worst => 2.5 }, all => { slower => 0.01, much_slower => 0.008, worst => 4 });
+my %limits = (true => { slower => 0.004, much_slower => 0.002, worst => 2.5 }, all => { slower => 0.01, much_slower => 0.003, worst => 4 });
 # Queries that take longer without a filter are left out, at most this share; and those with
 # one are cut off at so many times the time without, and some more on a busy machine
 my ($plain_ms_most, $left_out_share_most, $cut_off, $busy_ms) = (1500, 0.2, 20, 500);

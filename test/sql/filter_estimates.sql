@@ -327,6 +327,17 @@ ANALYZE ordered, large;
 SELECT plan_has('SELECT id FROM ordered o LEFT JOIN large l USING (k) ORDER BY id LIMIT 1', 'Filter Scan') AS first_row,
 	plan_has('SELECT id FROM ordered o LEFT JOIN large l USING (k) ORDER BY id', 'Filter Scan') AS all_rows;
 DROP TABLE ordered, large;
+-- keys are not collected for the first rows of a hash join
+CREATE TABLE keyed WITH (autovacuum_enabled = off) AS SELECT n AS id, n % 100 AS v FROM generate_series(1, 60000) n;
+CREATE TABLE joined WITH (autovacuum_enabled = off) AS SELECT n * 3 AS id FROM generate_series(1, 20000) n;
+ANALYZE keyed, joined;
+SET enable_nestloop = off;
+SET enable_mergejoin = off;
+SELECT plan_has('SELECT * FROM keyed JOIN joined USING (id) WHERE v < 50 LIMIT 10', 'Join Filter') AS first_rows,
+	plan_has('SELECT * FROM keyed JOIN joined USING (id) WHERE v < 50', 'Join Filter') AS all_rows;
+RESET enable_nestloop;
+RESET enable_mergejoin;
+DROP TABLE keyed, joined;
 -- A subquery asks the index if most rows of the outer query are not in it
 CREATE TABLE all_visited WITH (autovacuum_enabled = off) AS SELECT url FROM visits;
 CREATE INDEX all_visited_url ON all_visited USING membership (url);

@@ -228,6 +228,14 @@ child_with_key(const PlanEditor *editor, Plan *plan, const AttrNumber *columns,
 			if (plan_has_effects(&editor->effects, varno == OUTER_VAR ?
 								 innerPlan(plan) : outerPlan(plan)))
 				return NULL;
+
+			/*
+			 * a merge join stops at the end of its other side, while a probe
+			 * reads on until a row passes
+			 */
+			if (IsA(plan, MergeJoin) && !IsA(outerPlan(plan), Sort) &&
+				join_filter_setting != JOIN_FILTER_FORCE)
+				return NULL;
 			if (varno == OUTER_VAR && (type == JOIN_INNER || type == JOIN_LEFT ||
 									   type == JOIN_SEMI || type == JOIN_ANTI))
 				return &outerPlan(plan);

@@ -596,8 +596,8 @@ filter_outer_side(PlanEditor *editor, HashJoin *join, KeyFilterPlan *filter)
 						  get_commutator(linitial_oid(join->hashoperators)))))
 		return;
 
-	/* with a LIMIT, fetching the few rows may take less time without a filter */
-	placement->fraction = OidIsValid(placement->foreign_type) ? editor->fraction : 1;
+	/* with a LIMIT, reading the few rows may take less time without a filter */
+	placement->fraction = editor->fraction;
 	start = *placement;
 	if (!find_worthy_places(editor, join, placement))
 	{
