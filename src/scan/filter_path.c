@@ -864,10 +864,11 @@ add_own_path(const PlannedTable *table)
 {
 	IndexPath  *scan = table->rel->tuples < JOIN_ROWS_MIN ||
 		filter_scan_setting == FILTER_SCAN_FORCE ? NULL : find_own_path(table->rel);
-	IndexJoin  *own = scan ? index_join_find_own(table->root, table->rel) : NULL;
+	IndexJoin  *own = scan ?
+		index_join_find_own(table->root, table->rel, scan->indexinfo->indexoid) : NULL;
 	CustomPath *path;
 
-	if (own == NULL || linitial_oid(own->indexes) != scan->indexinfo->indexoid)
+	if (own == NULL)
 		return;
 	path = make_path(table, NIL, NIL, NULL, 0);
 	lfourth(path->custom_private) = own;

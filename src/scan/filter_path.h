@@ -31,7 +31,8 @@ extern List *index_joins_find(PlannerInfo *root, RelOptInfo *rel);
 extern IndexJoin *index_join_find_preserved(PlannerInfo *root, RelOptInfo *rel,
 											RelOptInfo *others,
 											RelOptInfo *join, List *clauses);
-extern IndexJoin *index_join_find_own(PlannerInfo *root, RelOptInfo *rel);
+extern IndexJoin *index_join_find_own(PlannerInfo *root, RelOptInfo *rel,
+									  Oid index);
 extern List *index_join_clauses(PlannerInfo *root, RelOptInfo *upper,
 								RelOptInfo *other, const IndexJoin *filter);
 

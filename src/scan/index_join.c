@@ -628,15 +628,22 @@ index_joins_find(PlannerInfo *root, RelOptInfo *rel)
 }
 
 /*
- * Find an index of a table whose columns the table's own conditions equate with constants or
- * parameters of the query: an IndexJoin of the table with itself, or NULL.
+ * Do a table's own conditions equate the columns of one of its indexes with constants or
+ * parameters of the query?  Return this as an IndexJoin of the table with itself, or NULL.
  */
 IndexJoin *
-index_join_find_own(PlannerInfo *root, RelOptInfo *rel)
+index_join_find_own(PlannerInfo *root, RelOptInfo *rel, Oid index)
 {
-	List	   *own = joins_between(root, rel, rel, rel->baserestrictinfo);
+	ListCell   *cell;
 
-	return own == NIL ? NULL : linitial(own);
+	foreach(cell, joins_between(root, rel, rel, rel->baserestrictinfo))
+	{
+		IndexJoin  *own = lfirst(cell);
+
+		if (linitial_oid(own->indexes) == index)
+			return own;
+	}
+	return NULL;
 }
 
 /*
