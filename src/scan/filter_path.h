@@ -88,6 +88,19 @@ extern double filter_path_unfiltered(Path *path);
 /* By what factor more rows than expected may pass a join filter without making a plan slow */
 #define WORSE_SHARE		5.0
 
+/*
+ * A loop of look-ups is far cheaper than a hash join with stored rows, and so preferred, if it is
+ * still cheaper when this many times as many rows pass.
+ */
+#define FAR_CHEAPER		2.0
+
+/*
+ * Store the outer rows of a hash join if they are expected to be at most this share of the inner
+ * rows, and give up if more come: by then they have cost a tenth of what hashing the inner side
+ * takes.
+ */
+#define STORED_SHARE_MAX	0.25
+
 extern void loop_path_replace(PlannerInfo *root, RelOptInfo *join,
 							  RelOptInfo *outer, RelOptInfo *inner, JoinType type,
 							  JoinPathExtraData *extra);
@@ -97,5 +110,8 @@ extern Path *loop_path_nested_loop(PlannerInfo *root, RelOptInfo *join,
 extern Path *loop_path_hash_join(PlannerInfo *root, RelOptInfo *join,
 								 JoinType type, Path *outer, Path *inner,
 								 Relids required, JoinPathExtraData *extra);
+extern Path *loop_path_stored_join(PlannerInfo *root, RelOptInfo *join,
+								   JoinType type, Path *outer, Path *inner,
+								   JoinPathExtraData *extra);
 
 #endif							/* BLOOMFILTER_FILTER_PATH_H */

@@ -24,12 +24,19 @@
  */
 #include "filter_path.h"
 
+#include "scan/settings.h"
+#include "scan/plan_tree.h"
+
 #include "optimizer/cost.h"
+#include "optimizer/optimizer.h"
 #include "optimizer/pathnode.h"
 #include "optimizer/paths.h"
 
 /* A loop that would cost more than a hash join if more rows pass costs this much more */
 #define WORSE_COST		1.02
+
+/* Cost of probing a row of the inner side with the keys of stored rows: 40 ns (PROBE_HASH_NS) */
+#define PROBE_STORED_COST	(2.5 * cpu_operator_cost)
 
 /*
  * If the looked-up side is expected to return one row, which may mean none, hash it at a cost
@@ -131,6 +138,35 @@ loop_path_hash_join(PlannerInfo *root, RelOptInfo *join, JoinType type,
 }
 
 /*
+ * Make a hash join of two paths whose outer side, which is filtered by an index, is stored first,
+ * so that its keys filter the inner one (join_filter_store.c); NULL if that is not expected, or
+ * there is no hash join.  The plan is core's hash join: only its cost is that with the filter,
+ * which is added when the plan is finished.
+ */
+Path *
+loop_path_stored_join(PlannerInfo *root, RelOptInfo *join, JoinType type,
+					  Path *outer, Path *inner, JoinPathExtraData *extra)
+{
+	double		rows = inner->rows;
+	double		passed = type == JOIN_INNER ? Max(join->rows, outer->rows) : outer->rows;
+	Cost		before = rows * PROBE_STORED_COST + outer->total_cost - outer->startup_cost;
+	Path	   *path;
+
+	if (join_filter_setting == JOIN_FILTER_OFF || !join_drops_inner(type) ||
+		outer->rows > rows * STORED_SHARE_MAX ||
+		PATH_REQ_OUTER(outer) != NULL || PATH_REQ_OUTER(inner) != NULL)
+		return NULL;
+	inner->rows = Min(clamp_row_est(passed), rows);
+	path = loop_path_hash_join(root, join, type, outer, inner, NULL, extra);
+	inner->rows = rows;
+	if (path == NULL)
+		return NULL;
+	path->total_cost += rows * PROBE_STORED_COST;
+	path->startup_cost = Min(path->startup_cost + before, path->total_cost);
+	return path;
+}
+
+/*
  * Return nested loops that look up inner rows in an index, where the given loop compares all
  * of them.
  */
@@ -214,24 +250,25 @@ take_comparing(PlannerInfo *root, RelOptInfo *join, bool partial,
 }
 
 /*
- * The cost of a nested loop, or of a hash join, if its outer side returned "factor" times as
- * many rows at the same cost
+ * If the outer side of a nested loop returned "factor" times as many rows at the same cost, would
+ * the loop cost more than a hash join with this inner side, and with stored rows if "stored"?
  */
-static Cost
-worse_cost(PlannerInfo *root, RelOptInfo *join, JoinPath *path, double factor,
-		   JoinPathExtraData *extra)
+static bool
+costs_more(PlannerInfo *root, RelOptInfo *join, JoinPath *loop, Path *inner, double factor,
+		   bool stored, JoinPathExtraData *extra)
 {
-	Path	   *outer = path->outerjoinpath;
+	Path	   *outer = loop->outerjoinpath;
 	double		rows = outer->rows;
+	Path	   *hash;
 	Path	   *worse;
 
 	outer->rows *= factor;
-	worse = IsA(path, NestPath) ?
-		loop_path_nested_loop(root, join, path->jointype, outer, path->innerjoinpath, NIL,
-							  extra) :
-		loop_path_hash_join(root, join, path->jointype, outer, path->innerjoinpath, NULL, extra);
+	worse = loop_path_nested_loop(root, join, loop->jointype, outer, loop->innerjoinpath, NIL,
+								  extra);
+	hash = stored ? loop_path_stored_join(root, join, loop->jointype, outer, inner, extra) :
+		loop_path_hash_join(root, join, loop->jointype, outer, inner, NULL, extra);
 	outer->rows = rows;
-	return worse->total_cost;
+	return hash != NULL && worse->total_cost > hash->total_cost;
 }
 
 /*
@@ -247,6 +284,7 @@ better_if_worse(PlannerInfo *root, RelOptInfo *join, JoinPath *loop, bool partia
 	Path	   *other = inner->parent->cheapest_total_path;
 	double		factor;
 	Path	   *hash;
+	Path	   *stored;
 
 	if (PATH_REQ_OUTER(&loop->path) != NULL ||
 		!looks_up(inner, outer) || !filter_path_has_join(outer) ||
@@ -258,11 +296,14 @@ better_if_worse(PlannerInfo *root, RelOptInfo *join, JoinPath *loop, bool partia
 		(loop->jointype == JOIN_INNER || loop->jointype == JOIN_SEMI) &&
 		hash->total_cost <= loop->path.total_cost + outer->total_cost * EMPTY_COST)
 		return hash;
-	if (hash == NULL ||
-		worse_cost(root, join, loop, factor, extra) <=
-		worse_cost(root, join, (JoinPath *) hash, factor, extra))
+	if (hash == NULL)
 		return NULL;
-	return hash;
+	stored = filter_path_is_filtered(outer) ?
+		loop_path_stored_join(root, join, loop->jointype, outer, other, extra) : NULL;
+	if (stored != NULL &&
+		costs_more(root, join, loop, other, Min(FAR_CHEAPER, factor), true, extra))
+		return stored;
+	return costs_more(root, join, loop, other, factor, false, extra) ? hash : NULL;
 }
 
 /*
@@ -349,6 +390,32 @@ add_plain_loops(PlannerInfo *root, RelOptInfo *join, RelOptInfo *outer,
 }
 
 /*
+ * Add the hash joins of which the rows that pass a filter are stored, and filter the other side:
+ * core's paths do not know of that.
+ */
+static void
+add_stored_joins(PlannerInfo *root, RelOptInfo *join, RelOptInfo *outer,
+				 RelOptInfo *inner, JoinType type, JoinPathExtraData *extra)
+{
+	Path	   *rows = outer->cheapest_total_path;
+	Path	   *other = inner->cheapest_total_path;
+	Path	   *path;
+
+	if (other == NULL || !bms_is_empty(join->lateral_relids))
+		return;
+	path = rows != NULL && filter_path_is_filtered(rows) ?
+		loop_path_stored_join(root, join, type, rows, other, extra) : NULL;
+	if (path != NULL)
+		add_path(join, path);
+	rows = join->consider_parallel && outer->partial_pathlist != NIL && other->parallel_safe ?
+		linitial(outer->partial_pathlist) : NULL;
+	path = rows != NULL && filter_path_is_filtered(rows) ?
+		loop_path_stored_join(root, join, type, rows, other, extra) : NULL;
+	if (path != NULL)
+		add_partial_path(join, path);
+}
+
+/*
  * Replace nested loops of two sides that core has added, if they have join filters.  The
  * arguments are those of a set_join_pathlist_hook.
  */
@@ -367,4 +434,5 @@ loop_path_replace(PlannerInfo *root, RelOptInfo *join, RelOptInfo *outer,
 	foreach(cell, take_looking_up(root, join, true, outer, inner, type, extra))
 		add_partial_path(join, lfirst(cell));
 	add_plain_loops(root, join, outer, inner, type, extra);
+	add_stored_joins(root, join, outer, inner, type, extra);
 }

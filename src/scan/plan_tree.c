@@ -282,3 +282,22 @@ locks_rows(const PlannedStmt *statement)
 	}
 	return false;
 }
+
+/* May the inner rows of a hash join of this type be dropped if they have no partner? */
+bool
+join_drops_inner(JoinType type)
+{
+	switch (type)
+	{
+		case JOIN_INNER:
+		case JOIN_SEMI:
+		case JOIN_LEFT:
+		case JOIN_ANTI:
+#if PG_VERSION_NUM >= 180000
+		case JOIN_RIGHT_SEMI:
+#endif
+			return true;
+		default:
+			return false;
+	}
+}

@@ -26,5 +26,6 @@ extern CustomScan *make_node_above(Plan *child, int plan_node_id,
 extern bool node_has_effects(const PlanEffects *effects, const Plan *plan);
 extern bool locks_rows(const PlannedStmt *statement);
 extern bool plan_has_effects(const PlanEffects *effects, Plan *plan);
+extern bool join_drops_inner(JoinType type);
 
 #endif							/* BLOOMFILTER_PLAN_TREE_H */

@@ -243,6 +243,21 @@ SELECT i, (SELECT bool_or(line ~ 'Probe: url in join filter') FROM plan_of(query
 	(6, 'SELECT count(*), sum(id), sum(kind) FROM visits v LEFT JOIN blocked b ON b.url = v.url AND b.kind <> 3')) q (i, query),
 	plain_result_of(query) plain
 ORDER BY i;
+-- preferred to look-ups, unless these are far cheaper
+CREATE TABLE keyed AS SELECT md5(i::text) AS url FROM generate_series(1, 40000) i;
+CREATE INDEX ON keyed USING membership (url);
+ALTER TABLE keyed ADD PRIMARY KEY (url);
+CREATE TABLE many AS SELECT i AS id, md5((CASE WHEN i % 40 = 0 THEN i / 40 * 16 ELSE -i END)::text) AS url, md5((CASE WHEN i % 1000 = 0 THEN i ELSE -i END)::text) AS rare
+	FROM generate_series(1, 100000) i;
+-- (all rows are sampled)
+ALTER TABLE many ALTER url SET STATISTICS 1000, ALTER rare SET STATISTICS 1000;
+VACUUM ANALYZE keyed, many;
+SET enable_nestloop = on;
+SELECT i, bool_or(line ~ 'Probe: url in join filter') AS stored, bool_or(line ~ 'Nested Loop') AS looked_up FROM (VALUES
+	(1, 'SELECT id FROM many v WHERE NOT EXISTS (SELECT FROM keyed b WHERE b.url = v.url)'),
+	(2, 'SELECT id FROM many v WHERE NOT EXISTS (SELECT FROM keyed b WHERE b.url = v.rare)')) q (i, query), plan_of(query) line
+GROUP BY i ORDER BY i;
+SET enable_nestloop = off;
 -- the keys of the few that pass are hashed by us, or by the join, on either side
 CREATE TABLE names AS SELECT ('u' || i)::name AS name, i FROM generate_series(1, 60000) i;
 ANALYZE names;

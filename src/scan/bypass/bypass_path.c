@@ -242,41 +242,81 @@ looked_up_share(const Bypass *bypass)
 }
 
 /*
- * The cheapest Filter Bypass for this number of parallel workers, or NULL.  The conditions
- * of nested loops are those of nodeNestloop.c, which never returns an inner row alone.
+ * The cheapest Filter Bypass above a nested loop that looks up this share of the rows, or NULL.
+ * The conditions are those of nodeNestloop.c, which never returns an inner row alone.
  */
 static Path *
-find_bypass(const Bypass *bypass, int workers)
+loop_bypass(const Bypass *bypass, int workers, double share)
 {
-	Path	   *feeder = make_feeder(bypass, workers, bypass->share);
-	Path	   *looked_up = make_feeder(bypass, workers, looked_up_share(bypass));
-	Path	   *hash = NULL;
+	Path	   *feeder = make_feeder(bypass, workers, share);
 	Path	   *loop = NULL;
 	ListCell   *cell;
 
-	if (feeder == NULL)
+	if (bypass->feeds_inner || bypass->type == JOIN_FULL)
 		return NULL;
 	foreach(cell, bypass->others->cheapest_parameterized_paths)
 	{
 		Path	   *other = lfirst(cell);
 
-		if (workers > 0 && !other->parallel_safe)
-			continue;
 		/* the join needs nothing from outside */
-		if (!bypass->feeds_inner && bypass->type != JOIN_FULL &&
+		if ((workers == 0 || other->parallel_safe) &&
 			bms_is_subset(PATH_REQ_OUTER(other), bypass->rel->relids))
 			loop = cheaper(loop, loop_path_nested_loop(bypass->root, bypass->join,
-													   bypass->type, looked_up, other,
+													   bypass->type, feeder, other,
 													   NIL, bypass->extra));
-		if (PATH_REQ_OUTER(other) == NULL)
-			hash = cheaper(hash, loop_path_hash_join(bypass->root, bypass->join,
-													 bypass->type,
-													 bypass->feeds_inner ? other : feeder,
-													 bypass->feeds_inner ? feeder : other,
-													 NULL, bypass->extra));
 	}
-	return cheaper((Path *) make_bypass(bypass, loop, looked_up),
-				   (Path *) make_bypass(bypass, hash, feeder));
+	return (Path *) make_bypass(bypass, loop, feeder);
+}
+
+/*
+ * The cheapest Filter Bypass above a hash join, or NULL.  Set *stored if the stored rows are
+ * expected to filter the other side.
+ */
+static Path *
+hash_bypass(const Bypass *bypass, int workers, bool *stored)
+{
+	Path	   *feeder = make_feeder(bypass, workers, bypass->share);
+	Path	   *other = bypass->others->cheapest_total_path;
+	Path	   *hash = NULL;
+
+	*stored = false;
+	if (other == NULL || PATH_REQ_OUTER(other) != NULL || (workers > 0 && !other->parallel_safe))
+		return NULL;
+	if (!bypass->feeds_inner)
+		hash = loop_path_stored_join(bypass->root, bypass->join, bypass->type, feeder, other,
+									 bypass->extra);
+	*stored = hash != NULL;
+	if (hash == NULL)
+		hash = loop_path_hash_join(bypass->root, bypass->join, bypass->type,
+								   bypass->feeds_inner ? other : feeder,
+								   bypass->feeds_inner ? feeder : other,
+								   NULL, bypass->extra);
+	return (Path *) make_bypass(bypass, hash, feeder);
+}
+
+/* The cheapest Filter Bypass for this number of parallel workers, or NULL */
+static Path *
+find_bypass(const Bypass *bypass, int workers)
+{
+	const List *paths = workers > 0 ? bypass->join->partial_pathlist : bypass->join->pathlist;
+	double		share = looked_up_share(bypass);
+	bool		stored;
+	Path	   *hash;
+	Path	   *loop;
+
+	if (filter_path_mark(bypass->root, bypass->rel, bypass->filter, workers) == NULL)
+		return NULL;
+	hash = hash_bypass(bypass, workers, &stored);
+	loop = loop_bypass(bypass, workers, share);
+
+	/*
+	 * a loop must be far cheaper than a hash join that cannot lose much, if
+	 * that is cheaper than core's joins, the cheapest of which is the first
+	 */
+	if (loop != NULL && stored && (paths == NIL || cheaper(linitial(paths), hash) == hash) &&
+		cheaper(loop_bypass(bypass, workers, Min(share * FAR_CHEAPER, 1)), hash) == hash)
+		return hash;
+	return cheaper(loop, hash);
 }
 
 static bool

@@ -34,6 +34,7 @@
  */
 #include "join_filter_plan.h"
 
+#include "scan/filter_path.h"
 #include "scan/settings.h"
 #include "scan/bypass/bypass.h"
 #include "scan/foreign/foreign_filter.h"
@@ -82,12 +83,7 @@
 /* Use this guess if the inner side has at most this many times the rows of the outer side. */
 #define TRY_ROWS_MAX			4.0
 
-/*
- * Store the outer rows of a join if they are expected to be at most this share of the inner
- * rows, and give up if more come: by then they have cost a tenth of what hashing the inner side
- * takes.
- */
-#define STORED_SHARE_MAX		0.25
+/* Do not give up before so many rows are stored. */
 #define STORED_ROWS_MIN			1000
 
 /*
@@ -417,25 +413,6 @@ probes_index(const PlanEditor *editor, Plan *side, const SideKey *key)
 	return false;
 }
 
-/* Does a hash join never return an inner row without a partner? */
-static bool
-drops_inner(JoinType type)
-{
-	switch (type)
-	{
-		case JOIN_INNER:
-		case JOIN_SEMI:
-		case JOIN_LEFT:
-		case JOIN_ANTI:
-#if PG_VERSION_NUM >= 180000
-		case JOIN_RIGHT_SEMI:
-#endif
-			return true;
-		default:
-			return false;
-	}
-}
-
 /* Can the keys of one side be collected before the other side is read, with no other errors? */
 static bool
 may_collect(const SideKey *key)
@@ -486,7 +463,7 @@ store_outer_rows(PlanEditor *editor, HashJoin *join, const JoinKey *key)
 		(1 - editor->fraction) * outer->total_cost * COST_UNIT_NS;
 
 	/* each process of a Parallel Hash has a part of the rows */
-	if (!drops_inner(join->join.jointype) || hash->parallel_aware ||
+	if (!join_drops_inner(join->join.jointype) || hash->parallel_aware ||
 		!may_collect(&key->outer) ||
 		contain_volatile_functions((Node *) key->inner.expressions) ||
 		contain_subplans((Node *) key->inner.expressions) ||
@@ -533,7 +510,7 @@ feed_keys(PlanEditor *editor, HashJoin *join, Plan *feeder, const JoinKey *key)
 
 	/* a full join returns the rows of both sides */
 	if (own->expressions != NIL || placement.key->expressions != NIL || !may_collect(own) ||
-		!(feeds_outer ? drops_inner(type) : drops_outer(type)) ||
+		!(feeds_outer ? join_drops_inner(type) : drops_outer(type)) ||
 		plan_has_effects(&editor->effects, *other))
 		return;
 	for (int i = 0; i < own->count; i++)
