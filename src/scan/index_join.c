@@ -620,7 +620,8 @@ index_joins_find(PlannerInfo *root, RelOptInfo *rel)
 	{
 		RelOptInfo *other = root->simple_rel_array[i];
 
-		if (other != NULL && other != rel)
+		/* a partition is not joined with its own parents */
+		if (other != NULL && other != rel && !bms_is_member(i, rel->top_parent_relids))
 			filters = list_concat(filters,
 								  joins_between(root, rel, other, NIL));
 	}
