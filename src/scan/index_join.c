@@ -616,14 +616,12 @@ index_joins_find(PlannerInfo *root, RelOptInfo *rel)
 
 	if (has_policies(root, rel->relid))
 		return NIL;
-	for (int i = 1; i < root->simple_rel_array_size; i++)
+	for (int i = -1; (i = bms_next_member(root->all_baserels, i)) >= 0;)
 	{
-		RelOptInfo *other = root->simple_rel_array[i];
-
 		/* a partition is not joined with its own parents */
-		if (other != NULL && other != rel && !bms_is_member(i, rel->top_parent_relids))
+		if (i != (int) rel->relid && !bms_is_member(i, rel->top_parent_relids))
 			filters = list_concat(filters,
-								  joins_between(root, rel, other, NIL));
+								  joins_between(root, rel, root->simple_rel_array[i], NIL));
 	}
 	return filters == NIL || has_side_effects(root) ? NIL : filters;
 }
