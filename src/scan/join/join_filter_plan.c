@@ -21,13 +21,6 @@
  * By index.  With join_filter = index, only those joins are filtered of which one side probes a
  * membership index for the same key: there few rows are expected on that side.
  *
- * Transfer.  Suppose that the outer side of a join contains another join on the same key,
- * with a filter.  Then rows of the upper join's inner side also need a key of that filter to
- * find a partner.  The upper join usually reads an outer row before it builds its own hash
- * table; by then the lower join's filter is complete.  A Gather or a Parallel Hash Join
- * returns rows with keys of all processes, so only a filter that all processes share can be
- * used above it.
- *
  * Cost.  For a semijoin, or a join with a unique inner side, an expected share of 1 means
  * little: the planner assumes that all rows have partners in a larger side.  So we add a
  * filter with a guessed share, and the probe pauses if too many rows pass.
@@ -92,15 +85,6 @@
  * that would save a tenth at best.
  */
 #define INDEX_SHARE_MAX			0.1
-
-/* A join with a filter */
-typedef struct KeyFilterPlan
-{
-	HashJoin   *join;
-	JoinKey		key;
-	Placement	placement;		/* "blocked": the filter is complete before an
-								 * outer row is read */
-} KeyFilterPlan;
 
 /* ---- What is expected ---- */
 
@@ -547,85 +531,80 @@ hashes_faster(const JoinKey *key, double keys, double probed)
 
 /* Filter the outer side of a hash join, if that is possible and pays. */
 static void
-filter_outer_side(PlanEditor *editor, HashJoin *join, KeyFilterPlan *filter)
+filter_outer_side(PlanEditor *editor, HashJoin *join, JoinKey *key)
 {
 	Plan	   *plan = &join->join.plan;
-	JoinKey    *key = &filter->key;
-	Placement  *placement = &filter->placement;
+	Placement	placement = {.key = &key->outer, .number = editor->filters + 1};
 	Placement	start;
 	bool		has_effects;
 	List	   *sent;
 
 	if (!drops_outer(join->join.jointype))
 		return;
-	placement->key = &key->outer;
-	placement->number = editor->filters + 1;
-	placement->share = share_with_partner(join, &placement->tried);
-	placement->shared = innerPlan(plan)->parallel_aware;
+	placement.share = share_with_partner(join, &placement.tried);
+	placement.shared = innerPlan(plan)->parallel_aware;
 	has_effects = plan_has_effects(&editor->effects, outerPlan(plan)) ||
 		plan_has_effects(&editor->effects, innerPlan(plan));
-	if (foreign_filter_setting && !editor->hides_rows && !placement->shared && !has_effects &&
+	if (foreign_filter_setting && !editor->hides_rows && !placement.shared && !has_effects &&
 		key->inner.columns[0] != 0)
-		placement->foreign_type = foreign_key_type(join, false);
+		placement.foreign_type = foreign_key_type(join, false);
 	if (editor->only_sends &&
-		(!OidIsValid(placement->foreign_type) ||
+		(!OidIsValid(placement.foreign_type) ||
 		 !keys_have_index(editor, outerPlan(innerPlan(plan)), &key->inner,
 						  get_commutator(linitial_oid(join->hashoperators)))))
 		return;
 
 	/* with a LIMIT, reading the few rows may take less time without a filter */
-	placement->fraction = editor->fraction;
-	start = *placement;
-	if (!find_worthy_places(editor, join, placement))
+	placement.fraction = editor->fraction;
+	start = placement;
+	if (!find_worthy_places(editor, join, &placement))
 	{
-		if (placement->foreign == 0)
+		if (placement.foreign == 0)
 			return;
 
 		/* try without sending; the same fraction of the rows is read */
-		*placement = start;
-		placement->foreign_type = InvalidOid;
-		if (!find_worthy_places(editor, join, placement))
+		placement = start;
+		placement.foreign_type = InvalidOid;
+		if (!find_worthy_places(editor, join, &placement))
 			return;
 	}
 	if (join_filter_setting != JOIN_FILTER_FORCE &&
 		(has_foreign_key(editor, join, key) || index_is_probed(editor, join, key)))
 		return;
-	placement->own_hash = hashes_faster(key, outerPlan(innerPlan(plan))->plan_rows,
-										placement->probed);
-	sent = add_probes(editor, placement);
+	placement.own_hash = hashes_faster(key, outerPlan(innerPlan(plan))->plan_rows,
+									   placement.probed);
+	sent = add_probes(editor, &placement);
 	if (sent != NIL)
 		(void) foreign_filter_depend(outerPlan(plan), list_nth_int(sent, SENT_PARAMETER));
 	/* if one side is empty, volatile functions of the other may not be called */
-	placement->blocked &= !has_effects;
-	if (placement->only_foreign)
+	placement.blocked &= !has_effects;
+	if (placement.only_foreign)
 		key->inner.kind = KEY_NONE;
-	add_build(editor, join, key, placement->blocked, false, placement->own_hash, sent);
-	filter->join = join;
-	editor->added = lappend(editor->added, filter);
+	add_build(editor, join, key, placement.blocked, false, placement.own_hash, sent);
 }
 
 /* Filter a side of a hash join, if that is possible and pays. */
 static void
 filter_join(PlanEditor *editor, HashJoin *join)
 {
-	KeyFilterPlan *filter = palloc0(sizeof(KeyFilterPlan));
 	Plan	   *feeder = feeder_of(join);
+	JoinKey		key;
 
-	if (!key_of_join(join, &filter->key))
+	if (!key_of_join(join, &key))
 		return;
 	editor->only_sends = false;
 	if (feeder)
 	{
-		feed_keys(editor, join, feeder, &filter->key);
+		feed_keys(editor, join, feeder, &key);
 		return;
 	}
 	/* the other side lacks the rows that the index has dropped from one side */
-	if ((!editor->by_index || probes_index(editor, outerPlan(join), &filter->key.outer)) &&
-		store_outer_rows(editor, join, &filter->key))
+	if ((!editor->by_index || probes_index(editor, outerPlan(join), &key.outer)) &&
+		store_outer_rows(editor, join, &key))
 		return;
 	editor->only_sends = editor->by_index &&
-		!probes_index(editor, outerPlan(innerPlan(join)), &filter->key.inner);
-	filter_outer_side(editor, join, filter);
+		!probes_index(editor, outerPlan(innerPlan(join)), &key.inner);
+	filter_outer_side(editor, join, &key);
 }
 
 /*
@@ -659,122 +638,6 @@ mark_join(PlanEditor *editor, HashJoin *join)
 	/* the mark replaces the join's own hash, whatever the key is */
 	key.inner.kind = KEY_HASH;
 	add_build(editor, join, &key, false, true, false, NIL);
-}
-
-/* Return the filter of a join, or NULL. */
-static const KeyFilterPlan *
-filter_of(const PlanEditor *editor, const Plan *join)
-{
-	ListCell   *cell;
-
-	foreach(cell, editor->added)
-	{
-		const KeyFilterPlan *filter = lfirst(cell);
-
-		if ((Plan *) filter->join == join)
-			return filter;
-	}
-	return NULL;
-}
-
-/* ---- Transfer ---- */
-
-/* Can the inner side of a join be filtered by filters of its outer side?  If so, set *key. */
-static bool
-can_receive(const PlanEditor *editor, HashJoin *join, JoinKey *key)
-{
-	JoinType	type = join->join.jointype;
-	const KeyFilterPlan *own = filter_of(editor, &join->join.plan);
-
-	/* if true, hash tables on the outer side are built before the join's own */
-	bool		reads_outer_first = looks_for_outer_row(join) &&
-		!(own && own->placement.blocked);
-
-	/* in these joins, inner rows without a partner may be dropped */
-	if (type != JOIN_INNER && type != JOIN_SEMI && type != JOIN_LEFT &&
-		type != JOIN_ANTI)
-		return false;
-	return (reads_outer_first || join_filter_setting == JOIN_FILTER_FORCE) &&
-		!plan_has_effects(&editor->effects, outerPlan(join)) &&
-		key_of_join(join, key) && key->inner.count == 1 &&
-		key->inner.columns[0] != 0 && key->outer.columns[0] != 0;
-}
-
-/*
- * Is each value of "column" in the result of the filter's join a key of the filter, by the
- * equality of "key"?  "key" is that of a join above, and was traced to "column" of "child", a
- * child of the filter's join.
- */
-static bool
-has_keys(const KeyFilterPlan *filter, Plan **child, AttrNumber column,
-		 const SideKey *key)
-{
-	bool		outer = child == &outerPlan(filter->join);
-	const SideKey *own = outer ? &filter->key.outer : &filter->key.inner;
-	JoinType	type = filter->join->join.jointype;
-
-	return own->count == 1 && own->kind == key->kind &&
-		own->collations[0] == key->collations[0] &&
-		own->columns[0] == column && own->functions[0] == key->functions[0] &&
-		(!outer || type == JOIN_INNER || type == JOIN_SEMI);
-}
-
-/* Probe a filter on the inner side of a join above the filter's join, if that pays. */
-static void
-receive_filter(PlanEditor *editor, HashJoin *join, const JoinKey *key,
-			   const KeyFilterPlan *filter)
-{
-	Plan	  **inner = &outerPlan(innerPlan(join));
-	Placement	placement = {
-		.key = &key->inner,
-		.number = filter->placement.number,
-		.share = filter->placement.share,
-		.tried = filter->placement.tried,
-		.shared = filter->placement.shared,
-		.own_hash = filter->placement.own_hash,
-		.fraction = 1
-	};
-
-	/* the Join Filter Build stays next to the Hash node */
-	if (is_custom(*inner, &join_filter_build_node))
-		inner = &outerPlan(*inner);
-	placement.saved = (1 - placement.share) * (*inner)->plan_rows *
-		cost_of_row((Plan *) join);
-	find_places(editor, inner, &placement);
-	/* collecting costs nothing, because the filter exists already */
-	if (join_filter_setting == JOIN_FILTER_FORCE || worth_it(&placement, 0, 0))
-		(void) add_probes(editor, &placement);
-}
-
-/*
- * Filter the inner side of a hash join by filters of joins on its outer side that have the
- * same key.
- */
-static void
-transfer_filters(PlanEditor *editor, HashJoin *join)
-{
-	Plan	   *plan = outerPlan(join);
-	bool		dealt_out = deals_out_rows((Plan *) join);
-	JoinKey		key;
-	AttrNumber	here;
-	AttrNumber	below;
-	Plan	  **child;
-
-	if (feeder_of(join) || !can_receive(editor, join, &key))
-		return;
-	here = key.outer.columns[0];
-	while ((child = child_with_key(editor, plan, &here, &key.outer, &below)) != NULL)
-	{
-		const KeyFilterPlan *filter = filter_of(editor, plan);
-
-		dealt_out |= deals_out_rows(plan);
-		if (filter && !filter->placement.only_foreign && (!dealt_out || filter->placement.shared) &&
-			(!filter->placement.own_hash || key.inner.same_functions) &&
-			has_keys(filter, child, below, &key.outer))
-			receive_filter(editor, join, &key, filter);
-		plan = *child;
-		here = below;
-	}
 }
 
 /* ---- Statements ---- */
@@ -870,11 +733,8 @@ edit_plan(PlanEditor *editor, Plan *plan, double fraction)
 {
 	editor->fraction = fraction;
 	visit_joins(editor, plan, filter_join);
-	if (editor->by_index)
-		return;
-	visit_joins(editor, plan, mark_join);
-	if (editor->added != NIL)
-		visit_joins(editor, plan, transfer_filters);
+	if (!editor->by_index)
+		visit_joins(editor, plan, mark_join);
 }
 
 /*

@@ -46,7 +46,6 @@ typedef struct PlanEditor
 								 * to be read */
 	int			next_node_id;
 	int			filters;		/* number of filters so far */
-	List	   *added;			/* KeyFilterPlans */
 } PlanEditor;
 
 /* A node whose rows can be probed */
