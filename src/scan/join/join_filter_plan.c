@@ -79,6 +79,9 @@
 /* Do not give up before so many rows are stored. */
 #define STORED_ROWS_MIN			1000
 
+/* The planner never expects less: no row may come */
+#define EMPTY_ROWS				1.0
+
 /*
  * If the probe of an index is expected to let at most this share of a table's rows pass, do
  * not probe them once more with the same key: reading them costs as much as joining them, so
@@ -583,6 +586,25 @@ filter_outer_side(PlanEditor *editor, HashJoin *join, JoinKey *key)
 	add_build(editor, join, key, placement.blocked, false, placement.own_hash, sent);
 }
 
+/*
+ * Let a hash join build its table without first looking for an outer row if the inner side may
+ * turn out empty: a scan that probes an index reads on until a row passes, which core's would
+ * return at once.
+ */
+static void
+build_before_outer(const PlanEditor *editor, HashJoin *join, const JoinKey *key)
+{
+	Plan	   *outer = outerPlan(join);
+	const Plan *hash = innerPlan(join);
+
+	if (hash->plan_rows > EMPTY_ROWS || outer->plan_rows <= EMPTY_ROWS ||
+		!looks_for_outer_row(join) || !probes_index(editor, outer, &key->outer))
+		return;
+	/* core compares these */
+	outer->startup_cost = hash->total_cost;
+	outer->total_cost = Max(outer->total_cost, outer->startup_cost);
+}
+
 /* Filter a side of a hash join, if that is possible and pays. */
 static void
 filter_join(PlanEditor *editor, HashJoin *join)
@@ -602,6 +624,7 @@ filter_join(PlanEditor *editor, HashJoin *join)
 	if ((!editor->by_index || probes_index(editor, outerPlan(join), &key.outer)) &&
 		store_outer_rows(editor, join, &key))
 		return;
+	build_before_outer(editor, join, &key);
 	editor->only_sends = editor->by_index &&
 		!probes_index(editor, outerPlan(innerPlan(join)), &key.inner);
 	filter_outer_side(editor, join, &key);
