@@ -36,7 +36,7 @@ choose_kernel(void)
 			appendStringInfo(&names, names.len > 0 ? ", %s" : "%s", block_kernels[i].name);
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("this processor has no kernel \"%s\" for the extension bloomfilter",
+			 errmsg("kernel \"%s\" of the extension bloomfilter is not supported by this CPU",
 					name),
 			 errhint("Start the server without the environment variable %s, or with one of: %s.",
 					 KERNEL_VARIABLE, names.data)));

@@ -61,7 +61,7 @@ sanitized_server()
 has_kernel()
 {
 	! as_server "$bindir/psql" -X -q -d postgres -c "LOAD 'bloomfilter'" 2>&1 |
-		grep -q "this processor has no kernel"
+		grep -q "is not supported by this CPU"
 }
 
 no_fault()

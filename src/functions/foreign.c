@@ -203,7 +203,7 @@ SQL_FUNCTION(bloomfilter_import)
 	/* the number of bits may be wrong, though it fits: show what we assume */
 	if (import.format->needs_shape && import.plan.layers > 1)
 		ereport(NOTICE,
-				(errmsg("%llu bytes are taken for %d strings of %llu bits",
+				(errmsg("interpreting %llu bytes as %d strings of %llu bits",
 						(unsigned long long) source.length, import.plan.layers,
 						(unsigned long long) source.bits)));
 	PG_RETURN_POINTER(result);

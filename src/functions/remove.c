@@ -22,7 +22,7 @@ check_removable(const uint8 *image)
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("filter does not count its elements"),
 				 errdetail("Its layout is %s.", layout_of(image)),
-				 errhint("Make a filter by bloom_create() with counting => true, or a cuckoo filter.")));
+				 errhint("Create a filter with bloom_create(..., counting => true), or a cuckoo filter.")));
 }
 
 /* cuckoo_count(filter cuckoo, element anycompatible), and bloom_count */

@@ -326,7 +326,7 @@ add_conditions(PlannerInfo *root, FuncExpr *call)
  * of all types of extensions, such as citext, and of records.
  */
 static bool
-is_coarse(Oid type, Oid collation)
+equality_ignores_bytes(Oid type, Oid collation)
 {
 	type = getBaseType(type);
 	return type == RECORDOID || type == RECORDARRAYOID ||
@@ -334,7 +334,7 @@ is_coarse(Oid type, Oid collation)
 		(OidIsValid(collation) && !get_collation_isdeterministic(collation));
 }
 
-/* Does the query group or sort its rows by an is_coarse() column? */
+/* Does the query group or sort its rows by a column whose equality ignores bytes? */
 static bool
 has_coarse_columns(const Query *query)
 {
@@ -345,13 +345,14 @@ has_coarse_columns(const Query *query)
 		const TargetEntry *column = lfirst_node(TargetEntry, cell);
 
 		if (column->ressortgroupref != 0 &&
-			is_coarse(exprType((Node *) column->expr), exprCollation((Node *) column->expr)))
+			equality_ignores_bytes(exprType((Node *) column->expr),
+								   exprCollation((Node *) column->expr)))
 			return true;
 	}
 	return false;
 }
 
-/* Does a set operation compare rows by an is_coarse() column?  UNION ALL compares none. */
+/* Does a set operation compare rows by a column whose equality ignores bytes?  UNION ALL compares none. */
 static bool
 has_coarse_sets(const Node *node)
 {
@@ -365,7 +366,7 @@ has_coarse_sets(const Node *node)
 	{
 		forboth(type, sets->colTypes, collation, sets->colCollations)
 		{
-			if (is_coarse(lfirst_oid(type), lfirst_oid(collation)))
+			if (equality_ignores_bytes(lfirst_oid(type), lfirst_oid(collation)))
 				return true;
 		}
 	}

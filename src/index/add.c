@@ -112,7 +112,7 @@ typedef struct Adding
 	int			number;			/* of the layer, from 0 */
 	const MembershipLayer *layer;
 	unsigned	fraction;		/* argument of bits_max() */
-	bool		anyway;			/* add even if the layer is full */
+	bool		force;			/* add even if the layer is full */
 	bool		full;			/* out: the layer was full, or is now */
 	/* used if the layout has two blocks for each element */
 	bool		second;			/* add to the second block */
@@ -149,7 +149,7 @@ change_blocks(PageChange *change, const Place *places, Size count, unsigned hash
 /*
  * Set the bits of places that are all on one page; "reserved" bits are reserved for them.
  * Returns false, and sets nothing, if the layer turns out to be full, or would be
- * overfilled.  With adding->anyway, always sets them.
+ * overfilled.  With adding->force, always sets them.
  */
 static bool
 add_on_page(Adding *adding, const Place *places, Size count, uint32 reserved)
@@ -202,7 +202,7 @@ add_on_page(Adding *adding, const Place *places, Size count, uint32 reserved)
 		page_change_bytes(&changes[1],
 						  &old_meta->layer[adding->number].bits_reported, bits,
 						  sizeof(*bits));
-		add = adding->anyway || !is_full ||
+		add = adding->force || !is_full ||
 			(!was_full && count <= last_batch_max(layer->capacity));
 		if (add ? is_full : was_full)
 			adding->full = true;
@@ -229,7 +229,7 @@ add_places(Adding *adding, const Place *places, Size count)
 	const MembershipLayer *layer = adding->layer;
 	Size		done = 0;
 
-	while (done < count && (adding->anyway || !adding->full))
+	while (done < count && (adding->force || !adding->full))
 	{
 		BlockNumber page = block_page(layer, places[done].block);
 		Size		here = 1;
@@ -265,7 +265,7 @@ add_to_layer(Adding *adding, const uint64 *hashes, Size count)
 		for (Size i = 0; i < count; i++)
 			places[i] = place_of(layer, true, hashes[i]);
 		sort_places(places, count);
-		adding->second = adding->anyway = true;
+		adding->second = adding->force = true;
 		(void) add_places(adding, places, count);
 	}
 	pfree(places);
@@ -333,7 +333,7 @@ grow(Relation index, int layers, uint64 structure, MembershipMeta *meta)
  * note remains if the insertion is rolled back.
  */
 static void
-note_mixture(Relation index)
+record_mixed_hashes(Relation index)
 {
 	Buffer		buffer = page_read(index, MEMBERSHIP_META_PAGE, BUFFER_LOCK_EXCLUSIVE);
 	GenericXLogState *state = GenericXLogStart(index);
@@ -384,7 +384,7 @@ add_prepare(Relation index, uint64 structure, Size in_memory)
 	if (meta.layers == 0)
 		meta_report_too_large(index, &meta, meta.capacity);
 	if (!membership_has_structure(&meta, structure) && meta.structure != STRUCTURE_MIXED)
-		note_mixture(index);
+		record_mixed_hashes(index);
 	room = room_for(&meta, COMMIT_FRACTION);
 	if (room == 0 || meta.layers == IMAGE_MAX_LAYERS)
 		return most;
@@ -417,7 +417,7 @@ add_hashes(Relation index, uint64 *hashes, Size count, bool committing)
 {
 	MembershipMeta meta;
 	unsigned	fraction = 0;
-	bool		anyway = false; /* no other layer is possible */
+	bool		force = false;	/* no other layer is possible */
 	bool		in_batches = false; /* other sessions fill the layer, too */
 
 	meta_read(index, &meta);
@@ -438,7 +438,7 @@ add_hashes(Relation index, uint64 *hashes, Size count, bool committing)
 			.number = meta.layers - 1,
 			.layer = &meta.layer[meta.layers - 1],
 			.fraction = fraction,
-			.anyway = anyway
+			.force = force
 		};
 
 		CHECK_FOR_INTERRUPTS();
@@ -465,7 +465,7 @@ add_hashes(Relation index, uint64 *hashes, Size count, bool committing)
 			int			layers = meta.layers;
 
 			grow(index, layers, meta.structure, &meta);
-			anyway = meta.layers == layers;
+			force = meta.layers == layers;
 		}
 		else
 			meta_read(index, &meta);

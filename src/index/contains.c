@@ -237,7 +237,7 @@ open_indexes(MembershipSite *site, Oid oid)
 
 /* Switch to another snapshot, and join its views if the executor runs a query with it. */
 static void
-turn_to_snapshot(MembershipSite *site, Snapshot snapshot)
+switch_snapshot(MembershipSite *site, Snapshot snapshot)
 {
 	bool		has_views = true;
 
@@ -300,7 +300,7 @@ membership_site_open(MembershipSite *site, Oid oid)
 	AcceptInvalidationMessages();
 	if (!is_open(site, oid))
 		open_indexes(site, oid);
-	turn_to_snapshot(site, snapshot);
+	switch_snapshot(site, snapshot);
 }
 
 /* The call site of an SQL function, made at its first call */
@@ -386,7 +386,7 @@ membership_site_settled(MembershipSite *site, int attempt)
 	if (!for_join(site))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_IN_USE),
-				 errmsg("index \"%s\" changes while elements are hashed for it",
+				 errmsg("could not get a stable definition of index \"%s\"",
 						get_rel_name(site->probed))));
 	site->unavailable = true;
 	return true;
@@ -462,7 +462,7 @@ probe_pages_or_copy(const MembershipSite *site, SiteIndex *at,
  * command that calls the query, and this command inserts none while the query runs.
  */
 static inline bool
-own_insertions_matter(const MembershipSite *site, const IndexView *view)
+needs_own_insertions(const MembershipSite *site, const IndexView *view)
 {
 	return view && view->copy->inserted.made != own_insertions.made &&
 		(!for_join(site) || view->resumed);
@@ -507,7 +507,7 @@ probe_index(const MembershipSite *site, SiteIndex *at, const uint64 *hashes,
 		return;
 	}
 	probe_pages_or_copy(site, at, hashes, count, found);
-	if (unlikely(own_insertions_matter(site, at->view)))
+	if (unlikely(needs_own_insertions(site, at->view)))
 		probe_own_insertions(at, hashes, count, found);
 	if (unlikely(at->children) && memchr(found, false, count) != NULL)
 		refuse_children(at->oid);

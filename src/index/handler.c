@@ -333,7 +333,7 @@ may_be_equality(Oid operator, Oid left, Oid right)
 
 /* Report a fault of an operator class; returns false, for amvalidate(). */
 static bool
-complain_of_class(Form_pg_opclass class, const char *complaint)
+report_invalid_class(Form_pg_opclass class, const char *complaint)
 {
 	ereport(INFO,
 			(errcode(ERRCODE_INVALID_OBJECT_DEFINITION),
@@ -415,8 +415,8 @@ membership_validate(Oid opclass)
 	class = (Form_pg_opclass) GETSTRUCT(tuple);
 	if (OidIsValid(class->opckeytype) &&
 		!(class->opcintype == ANYARRAYOID && class->opckeytype == ANYELEMENTOID))
-		valid = complain_of_class(class, psprintf("has invalid storage type %s",
-												  format_type_be(class->opckeytype)));
+		valid = report_invalid_class(class, psprintf("has invalid storage type %s",
+													 format_type_be(class->opckeytype)));
 	needed = OidIsValid(class->opckeytype) ? STRATEGY_CONTAINS : STRATEGY_EQUAL;
 	operators = SearchSysCacheList1(AMOPSTRATEGY, ObjectIdGetDatum(class->opcfamily));
 	for (int i = 0; i < operators->n_members; i++)
@@ -426,8 +426,8 @@ membership_validate(Oid opclass)
 		const char *complaint = operator_complaint(operator);
 
 		if (complaint != NULL)
-			valid = complain_of_class(class, psprintf("contains %s %s", complaint,
-													  format_operator(operator->amopopr)));
+			valid = report_invalid_class(class, psprintf("contains %s %s", complaint,
+														 format_operator(operator->amopopr)));
 		if (operator->amopstrategy == needed &&
 			operator->amoplefttype == class->opcintype &&
 			operator->amoprighttype == class->opcintype)
@@ -435,7 +435,7 @@ membership_validate(Oid opclass)
 	}
 	ReleaseCatCacheList(operators);
 	if (!has_needed)
-		valid = complain_of_class(class, "is missing operator(s)");
+		valid = report_invalid_class(class, "is missing operator(s)");
 	ReleaseSysCache(tuple);
 	return valid;
 }

@@ -107,7 +107,7 @@ membership_warn_of_equality(Relation index)
 							format_type_be(type), format_type_be(hashed)),
 					 errdetail("Values that are equal only as type %s are not found.",
 							   format_type_be(type)),
-					 errhint("Make the index anew after CREATE OPERATOR CLASS ... DEFAULT FOR TYPE %s USING membership AS OPERATOR 1 =.",
+					 errhint("Create the index again after CREATE OPERATOR CLASS ... DEFAULT FOR TYPE %s USING membership AS OPERATOR 1 =.",
 							 format_type_be(type))));
 	}
 }

@@ -241,7 +241,7 @@ check_union_plan(FilterStatus status, const FilterPlan *plan, const uint8 *a,
 						   filter_cardinality(a), filter_cardinality(b),
 						   image_layers(a) + image_layers(b),
 						   (unsigned long long) image_capacity(a)),
-				 errhint("Create both with a larger capacity, or unite what bloom_plain() makes of them.")));
+				 errhint("Create both with a larger capacity, or unite the results of bloom_plain().")));
 	check_plan(status, plan, a);
 }
 

@@ -14,9 +14,9 @@ SET search_path = partition_filter, public;
 -- what a query's Partition Filters, all together, have asked and skipped
 CREATE FUNCTION asked(query text, OUT asked int, OUT skipped int, OUT started int)
 LANGUAGE sql AS $$
-	SELECT sum((node->'Partitions Asked')::int), sum((node->'Partitions Skipped')::int),
+	SELECT sum((node->'Partitions Probed')::int), sum((node->'Partitions Skipped')::int),
 		sum(jsonb_array_length(jsonb_path_query_array(node, '$."Plans"[*] ? (@."Actual Loops" > 0)')))
-	FROM nodes(query) node WHERE node ? 'Partitions Asked'
+	FROM nodes(query) node WHERE node ? 'Partitions Probed'
 $$;
 -- is a query's result the same with and without them?  If so, what was asked
 CREATE FUNCTION compared(query text, OUT rows bigint, OUT asked int, OUT skipped int)

@@ -55,7 +55,7 @@ sub is_refused
 
 # a lookup in partitions, by a session that has noted of all but the first that it may ask the index
 my $partitions = Session->new($node);
-my $asked = q{SELECT jsonb_path_query_first(plan_of('SELECT FROM parted WHERE x = 3'), '$.**."Partitions Asked"')};
+my $asked = q{SELECT jsonb_path_query_first(plan_of('SELECT FROM parted WHERE x = 3'), '$.**."Partitions Probed"')};
 is( $partitions->query(q{
 	CREATE TABLE parted (part int, x int) PARTITION BY LIST (part);
 	CREATE TABLE parted_1 PARTITION OF parted FOR VALUES IN (1);

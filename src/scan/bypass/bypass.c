@@ -34,7 +34,7 @@
 #include "utils/tuplestore.h"
 
 /* The fields of Instrumentation that count the rows returned at once, and those joined */
-#define rows_passed				ntuples2
+#define rows_bypassed				ntuples2
 #define rows_joined				nfiltered2
 
 /* Decide whether to store any more after this many rows. */
@@ -65,7 +65,7 @@ typedef struct BypassState
 	JoinState  *join;
 	FeederState *feeder;
 	bool		feeds_inner;	/* the feeder is the join's inner side */
-	uint64		passed;			/* rows returned at once */
+	uint64		bypassed;		/* rows returned at once */
 	uint64		fed;			/* rows given to the feeder */
 	BypassPhase phase;
 	TupleTableSlot *null_slot;	/* a row of the other side */
@@ -132,9 +132,9 @@ feeder_begin(CustomScanState *node, EState *estate, int eflags)
 	state->keys = stored_keys_begin(&node->ss.ps);
 }
 
-/* The next row of the scan, as the join would get it; *passes: it has to be joined */
+/* The next row of the scan, as the join would get it; *to_join: it has to be joined */
 static TupleTableSlot *
-feeder_read(FeederState *state, bool *passes)
+feeder_read(FeederState *state, bool *to_join)
 {
 	PlanState  *scan = child_of(&state->css);
 	TupleTableSlot *slot;
@@ -144,7 +144,7 @@ feeder_read(FeederState *state, bool *passes)
 	slot = ExecProcNode(scan);
 	if (TupIsNull(slot))
 		return NULL;
-	*passes = filter_scan_row_passes(scan);
+	*to_join = filter_scan_row_passes(scan);
 	return project(&state->css, slot);
 }
 
@@ -153,7 +153,7 @@ feeder_exec(CustomScanState *node)
 {
 	FeederState *state = (FeederState *) node;
 	TupleTableSlot *slot = state->next;
-	bool		passes;
+	bool		to_join;
 
 	if (state->store == NULL)
 	{
@@ -167,7 +167,7 @@ feeder_exec(CustomScanState *node)
 		return state->stored;
 	if (!state->reads)
 		return NULL;
-	slot = feeder_read(state, &passes);
+	slot = feeder_read(state, &to_join);
 	state->reads = slot != NULL;
 	if (state->reads && state->counts)
 		state->counts->rows_joined++;
@@ -274,7 +274,7 @@ bypass_begin(CustomScanState *node, EState *estate, int eflags)
 
 /* The join's result for a feeder's row without a partner; NULL if a condition fails */
 static TupleTableSlot *
-pass(BypassState *state, TupleTableSlot *slot)
+return_unmatched(BypassState *state, TupleTableSlot *slot)
 {
 	PlanState  *join = &state->join->ps;
 	ExprContext *econtext = join->ps_ExprContext;
@@ -322,7 +322,7 @@ feed(BypassState *state, TupleTableSlot *slot)
 	if (keys && keys->linked)
 		stored_keys_add(keys, slot);
 	if (++state->fed >= STORED_ROWS && !state->feeds_inner &&
-		state->fed > BYPASS_SHARE_MAX * (state->fed + state->passed))
+		state->fed > BYPASS_SHARE_MAX * (state->fed + state->bypassed))
 	{
 		state->feeder->reads = true;
 		state->feeder->counts = state->css.ss.ps.instrument;
@@ -339,7 +339,7 @@ next_row(BypassState *state)
 	while (state->phase != BYPASS_DONE)
 	{
 		TupleTableSlot *slot;
-		bool		passes;
+		bool		to_join;
 
 		CHECK_FOR_INTERRUPTS();
 		if (state->phase == BYPASS_JOINING)
@@ -350,7 +350,7 @@ next_row(BypassState *state)
 			state->phase = state->feeder->store ? BYPASS_DONE : BYPASS_READING;
 			continue;
 		}
-		slot = feeder_read(state->feeder, &passes);
+		slot = feeder_read(state->feeder, &to_join);
 		if (slot == NULL)
 		{
 			if (state->feeder->keys && state->feeder->keys->linked)
@@ -363,15 +363,15 @@ next_row(BypassState *state)
 		}
 		if (instrument)
 		{
-			instrument->rows_passed += !passes;
-			instrument->rows_joined += passes;
+			instrument->rows_bypassed += !to_join;
+			instrument->rows_joined += to_join;
 		}
-		if (passes)
+		if (to_join)
 			feed(state, slot);
 		else
 		{
-			state->passed++;
-			slot = pass(state, slot);
+			state->bypassed++;
+			slot = return_unmatched(state, slot);
 			if (slot != NULL)
 				return slot;
 		}
@@ -401,7 +401,7 @@ bypass_rescan(CustomScanState *node)
 		outerPlanState(state->join);
 
 	state->phase = BYPASS_READING;
-	state->passed = state->fed = 0;
+	state->bypassed = state->fed = 0;
 
 	/*
 	 * Mark any parameter as changed, to have the hash table built anew: the
@@ -426,8 +426,8 @@ bypass_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 
 	if (!es->analyze || !instrument)
 		return;
-	ExplainPropertyInteger("Rows Passed at Once", NULL,
-						   (int64) instrument->rows_passed, es);
+	ExplainPropertyInteger("Rows Bypassed", NULL,
+						   (int64) instrument->rows_bypassed, es);
 	ExplainPropertyInteger("Rows Joined", NULL,
 						   (int64) instrument->rows_joined, es);
 }

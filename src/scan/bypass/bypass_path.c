@@ -47,8 +47,8 @@
  * Cost of a row that is returned at once; what remains of that at least when the cost of
  * the saved lookup is subtracted; and the cost of a row that is stored for a hash join
  */
-#define PASS_COST			cpu_tuple_cost
-#define PASS_COST_MIN		(0.25 * cpu_tuple_cost)
+#define BYPASS_COST			cpu_tuple_cost
+#define BYPASS_COST_MIN		(0.25 * cpu_tuple_cost)
 #define STORE_COST			(2.0 * cpu_tuple_cost)
 
 /*
@@ -194,20 +194,20 @@ static CustomPath *
 make_bypass(const Bypass *bypass, Path *join, Path *feeder)
 {
 	Path	   *scan = linitial(castNode(CustomPath, feeder)->custom_paths);
-	double		passed = scan->rows - feeder->rows;
+	double		bypassed = scan->rows - feeder->rows;
 	CustomPath *path;
 
 	if (join == NULL)
 		return NULL;
 	path = path_above(join, bypass->join);
 	/* core has set this to all rows of the join */
-	join->rows = clamp_row_est(join->rows - passed);
-	path->path.total_cost += passed * (PASS_COST - lookup_cost(bypass->others->rows));
+	join->rows = clamp_row_est(join->rows - bypassed);
+	path->path.total_cost += bypassed * (BYPASS_COST - lookup_cost(bypass->others->rows));
 	if (IsA(join, HashPath))
 		path->path.total_cost += store_cost(feeder, bypass->filter->assumed);
 	/* else core would find other joins cheaper above the bypass than below */
 	path->path.total_cost = Max(path->path.total_cost,
-								scan->total_cost + passed * PASS_COST_MIN);
+								scan->total_cost + bypassed * BYPASS_COST_MIN);
 	/* rows that are not joined come at once */
 	path->path.startup_cost = Min(join->startup_cost, scan->startup_cost);
 	if (filter_scan_setting == FILTER_SCAN_FORCE)

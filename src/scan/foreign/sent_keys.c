@@ -380,7 +380,7 @@ void
 sent_keys_explain_servers(const SentKeys *sent, ExplainState *es)
 {
 	explain_servers("Sent To", sent->able, es);
-	explain_servers("Cannot Be Probed On", sent->unable, es);
+	explain_servers("Not Probed On", sent->unable, es);
 }
 
 /* Print EXPLAIN ANALYZE's numbers: sums, if the join was executed several times. */

@@ -621,7 +621,7 @@ partition_filter_explain(CustomScanState *node, List *ancestors,
 		ExplainPropertyInteger("Subplans Removed", NULL, removed, es);
 	if (!es->analyze || !instrument)
 		return;
-	ExplainPropertyInteger("Partitions Asked", NULL,
+	ExplainPropertyInteger("Partitions Probed", NULL,
 						   (int64) instrument->partitions_asked, es);
 	ExplainPropertyInteger("Partitions Skipped", NULL,
 						   (int64) instrument->partitions_skipped, es);
