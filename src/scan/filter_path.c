@@ -446,14 +446,12 @@ cost_path(PlannerInfo *root, CustomPath *path)
 	path->path.total_cost = startup + run;
 
 	/*
-	 * A hash join reads an outer row before it builds its hash table if the
-	 * outer side is expected to start sooner.  If few rows pass, the first
-	 * may come late or never.  So if all rows are wanted, expect the first at
-	 * the end of the scan.
+	 * Of two orders of joins that cost the same, core prefers the one that
+	 * starts sooner.  It reads the largest table last: not at all, if the
+	 * other side turns out empty.
 	 */
 	if (path_joins(path) != NIL)
-		path->path.startup_cost += root->tuple_fraction == 0 ? run :
-			run / Min(path->path.rows, JOIN_ROWS_LEAST);
+		path->path.startup_cost += run / Min(path->path.rows, JOIN_ROWS_LEAST);
 }
 
 /* Disable a Filter Scan where sequential scans are disabled. */

@@ -587,22 +587,22 @@ filter_outer_side(PlanEditor *editor, HashJoin *join, JoinKey *key)
 }
 
 /*
- * Let a hash join build its table without first looking for an outer row if the inner side may
- * turn out empty: a scan that probes an index reads on until a row passes, which core's would
- * return at once.
+ * Core looks for an outer row before it builds the hash table if the outer side is expected to
+ * start before the inner one ends.  A scan that probes an index reads on until a row passes, at
+ * worst to its end: so let core read the side first that costs less as a whole, and the inner one
+ * if that may turn out empty.
  */
 static void
-build_before_outer(const PlanEditor *editor, HashJoin *join, const JoinKey *key)
+expect_late_row(const PlanEditor *editor, HashJoin *join, const JoinKey *key)
 {
 	Plan	   *outer = outerPlan(join);
 	const Plan *hash = innerPlan(join);
 
-	if (hash->plan_rows > EMPTY_ROWS || outer->plan_rows <= EMPTY_ROWS ||
-		!looks_for_outer_row(join) || !probes_index(editor, outer, &key->outer))
+	if (!looks_for_outer_row(join) || !probes_index(editor, outer, &key->outer))
 		return;
-	/* core compares these */
-	outer->startup_cost = hash->total_cost;
-	outer->total_cost = Max(outer->total_cost, outer->startup_cost);
+	if (hash->plan_rows <= EMPTY_ROWS && outer->plan_rows > EMPTY_ROWS)
+		outer->total_cost = Max(outer->total_cost, hash->total_cost);
+	outer->startup_cost = outer->total_cost;
 }
 
 /* Filter a side of a hash join, if that is possible and pays. */
@@ -624,7 +624,7 @@ filter_join(PlanEditor *editor, HashJoin *join)
 	if ((!editor->by_index || probes_index(editor, outerPlan(join), &key.outer)) &&
 		store_outer_rows(editor, join, &key))
 		return;
-	build_before_outer(editor, join, &key);
+	expect_late_row(editor, join, &key);
 	editor->only_sends = editor->by_index &&
 		!probes_index(editor, outerPlan(innerPlan(join)), &key.inner);
 	filter_outer_side(editor, join, &key);
