@@ -5,6 +5,7 @@ use strict;
 use warnings;
 
 use Cwd qw(abs_path);
+use Digest::SHA;
 use File::Basename;
 use JSON::PP;
 use Test::More;
@@ -119,6 +120,10 @@ my ($begins_with) = grep { -e "$root/$_" } "sql/bloomfilter--$sql_version.sql", 
 is($extension->{file}, $begins_with, "the extension's file is that with which CREATE EXTENSION begins");
 ok( $begins_with =~ /--\Q$sql_version\E\.sql$/ || glob("'$root/sql/bloomfilter'--*--$sql_version.sql"),
 	'a script leads to default_version');
+# Databases have what it made: later objects come by scripts from version to version
+is(Digest::SHA->new(256)->addfile("$root/sql/bloomfilter--1.0.sql")->hexdigest,
+	'276c8e91ec0167f95d7e5513286ff757602472d6c0264716c99c2a4140413551',
+	'the script of 1.0 does not change');
 is(found_in('CHANGELOG.md', qr/^## ([0-9.]+)/m),
 	$sql_version, "CHANGELOG.md's newest version");
 is( found_in('debian/changelog', qr/^\S+ \(([^)]+)-[0-9]+\)/),
