@@ -863,7 +863,7 @@ add_own_path(const PlannedTable *table)
 	IndexPath  *scan = table->rel->tuples < JOIN_ROWS_MIN ||
 		filter_scan_setting == FILTER_SCAN_FORCE ? NULL : find_own_path(table->rel);
 	IndexJoin  *own = scan ?
-		index_join_find_own(table->root, table->rel, scan->indexinfo->indexoid) : NULL;
+		index_join_find_own(table->root, table->rel, scan->indexinfo) : NULL;
 	CustomPath *path;
 
 	if (own == NULL)

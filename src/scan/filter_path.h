@@ -32,7 +32,7 @@ extern IndexJoin *index_join_find_preserved(PlannerInfo *root, RelOptInfo *rel,
 											RelOptInfo *others,
 											RelOptInfo *join, List *clauses);
 extern IndexJoin *index_join_find_own(PlannerInfo *root, RelOptInfo *rel,
-									  Oid index);
+									  IndexOptInfo *index);
 extern List *index_join_clauses(PlannerInfo *root, RelOptInfo *upper,
 								RelOptInfo *other, const IndexJoin *filter);
 

@@ -508,9 +508,33 @@ keep_better(List *filters, IndexJoin *filter)
 }
 
 /*
+ * Return an IndexJoin that looks rows of "rel" up in an index of the first of other's leaves, and
+ * in one of each other leaf; or NULL.  "clauses" are the conditions that joined rows satisfy; NIL:
+ * those that core could move into a scan of "rel".
+ */
+static IndexJoin *
+join_by_index(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *other, List *leaves,
+			  IndexOptInfo *index, List *clauses)
+{
+	Search		search = {
+		.root = root,
+		.rel = rel,
+		.other = other,
+		.leaf = linitial(leaves),
+		.index = index
+	};
+	List	   *matches = is_suitable(index) ? match_index(&search, clauses) : NIL;
+
+	if (matches == NIL ||
+		(clauses == NIL &&
+		 first_rows_by_lookups(root, rel, other, ((Match *) linitial(matches))->rinfo)))
+		return NULL;
+	return make_filter(&search, leaves, matches);
+}
+
+/*
  * Return the indexes of "other" in which to look rows of "rel" up: a list of IndexJoin, one
- * for each key.  "clauses" are the conditions that joined rows satisfy; NIL: those that core
- * could move into a scan of "rel".
+ * for each key.
  */
 static List *
 joins_between(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *other,
@@ -520,32 +544,15 @@ joins_between(PlannerInfo *root, RelOptInfo *rel, RelOptInfo *other,
 	List	   *leaves;
 	ListCell   *cell;
 
-	if ((other->reloptkind != RELOPT_BASEREL && other != rel) ||
-		has_policies(root, other->relid))
+	if (other->reloptkind != RELOPT_BASEREL || has_policies(root, other->relid))
 		return NIL;
 	leaves = leaves_of(root, other);
 	if (leaves == NIL)
 		return NIL;
 	foreach(cell, ((RelOptInfo *) linitial(leaves))->indexlist)
 	{
-		Search		search = {
-			.root = root,
-			.rel = rel,
-			.other = other,
-			.leaf = linitial(leaves),
-			.index = lfirst_node(IndexOptInfo, cell)
-		};
-		List	   *matches;
-		IndexJoin  *filter;
+		IndexJoin  *filter = join_by_index(root, rel, other, leaves, lfirst(cell), clauses);
 
-		if (!is_suitable(search.index))
-			continue;
-		matches = match_index(&search, clauses);
-		if (matches == NIL ||
-			(clauses == NIL &&
-			 first_rows_by_lookups(root, rel, other, ((Match *) linitial(matches))->rinfo)))
-			continue;
-		filter = make_filter(&search, leaves, matches);
 		if (filter != NULL)
 			filters = keep_better(filters, filter);
 	}
@@ -631,18 +638,12 @@ index_joins_find(PlannerInfo *root, RelOptInfo *rel)
  * parameters of the query?  Return this as an IndexJoin of the table with itself, or NULL.
  */
 IndexJoin *
-index_join_find_own(PlannerInfo *root, RelOptInfo *rel, Oid index)
+index_join_find_own(PlannerInfo *root, RelOptInfo *rel, IndexOptInfo *index)
 {
-	ListCell   *cell;
+	List	   *leaves = has_policies(root, rel->relid) ? NIL : leaves_of(root, rel);
 
-	foreach(cell, joins_between(root, rel, rel, rel->baserestrictinfo))
-	{
-		IndexJoin  *own = lfirst(cell);
-
-		if (linitial_oid(own->indexes) == index)
-			return own;
-	}
-	return NULL;
+	return leaves == NIL ? NULL :
+		join_by_index(root, rel, rel, leaves, index, rel->baserestrictinfo);
 }
 
 /*

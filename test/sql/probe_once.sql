@@ -24,6 +24,17 @@ SELECT plan('SELECT * FROM list WHERE url = ''u7''');
 SELECT plan('SELECT * FROM list WHERE id = 7 AND 7::bigint = r');
 SELECT plan('SELECT * FROM list WHERE upper(url) = ''U7''');
 SELECT plan('SELECT * FROM list WHERE url = ''u7'' AND n = 8');
+-- of several indexes, that which core has chosen, though others come before it
+CREATE TABLE several WITH (autovacuum_enabled = off) AS SELECT * FROM list;
+CREATE INDEX several_url ON several USING membership (url);
+CREATE INDEX several_two ON several USING membership (r, id);
+ANALYZE several;
+SELECT plan('SELECT * FROM several WHERE url = ''u7'' AND r = 7 AND id = 7');
+CREATE INDEX several_both ON several USING membership (url, n);
+SELECT plan('SELECT * FROM several WHERE url = ''u7'' AND n = 7');
+SELECT count(*) FROM several WHERE url = 'u7' AND n = 7;
+SELECT count(*) FROM several WHERE url = 'u7' AND n = 8;
+DROP TABLE several;
 -- a table that the index excludes is not read
 SELECT line FROM analyzed('SELECT * FROM list WHERE url = ''absent''') line WHERE line NOT LIKE '%rows=0%';
 SELECT count(*) FROM list WHERE url = 'u7';

@@ -80,6 +80,35 @@ my $few = q{LOAD 'bloomfilter'; SET enable_nestloop = off; SET enable_mergejoin 
 like($standby->safe_psql('postgres', sprintf($few, 'EXPLAIN (ANALYZE, COSTS off)')), qr/Scans Skipped by Partition Bound: 1/, 'a join, too');
 is($standby->safe_psql('postgres', sprintf($few, '')), '10', 'and has its rows');
 
+# Blocks that are not read, by an index of the table: a transaction that is older than the index
+# sees rows that are not in it
+$primary->safe_psql('postgres', 'CREATE TABLE few_days AS SELECT 1000 + i AS day FROM generate_series(1, 5) i; ANALYZE few_days');
+my $read_few = q{LOAD 'bloomfilter'; SET enable_nestloop = off; SET enable_mergejoin = off; SET enable_indexscan = off; SET enable_bitmapscan = off; SET bloomfilter.join_filter = force};
+foreach my $kind ('brin', 'btree')
+{
+	my $with = $kind eq 'brin' ? 'WITH (pages_per_range = 8)' : '';
+	my $by_day = "SELECT count(*) FROM days_$kind JOIN few_days USING (day)";
+	my $old = Session->new($standby);
+
+	$primary->safe_psql('postgres', qq{
+		CREATE TABLE days_$kind AS SELECT i / 10 AS day, repeat('x', 100) AS filler FROM generate_series(1, 20000) i;
+		CREATE INDEX days_${kind}_day ON days_$kind USING $kind (day) $with;
+		VACUUM ANALYZE days_$kind;
+	});
+	$primary->wait_for_catchup($standby);
+	$old->query("$read_few; BEGIN ISOLATION LEVEL REPEATABLE READ");
+	like($old->query("EXPLAIN (ANALYZE, COSTS off) $by_day"), qr/Block Index: days_${kind}_day.*Blocks Skipped: [1-9]/s, "a join on a standby skips blocks by a $kind index");
+	$old->query('COMMIT; BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT FROM few');
+	my $rebuilt = $primary->safe_psql('postgres', qq{
+		DELETE FROM days_$kind WHERE day BETWEEN 900 AND 1100;
+		REINDEX INDEX days_${kind}_day;
+		SELECT pg_current_wal_insert_lsn()});
+	$standby->poll_query_until('postgres', "SELECT pg_last_wal_replay_lsn() >= '$rebuilt'") or die 'not replayed';
+	is($old->query($by_day), 50, 'an older transaction has all rows that it sees');
+	is($standby->safe_psql('postgres', "$read_few; $by_day"), 0, 'a younger one has not');
+	$old->quit;
+}
+
 # What the primary does between and beside the queries of a session
 my $session = Session->new($standby);
 $session->query("SET plan_cache_mode = force_generic_plan; PREPARE joined AS $join");
