@@ -54,9 +54,10 @@ probe_plan_add(CustomScan *scan, const ProbePlan *plan)
 												  keys->block_index));
 	scan->custom_exprs = lappend(scan->custom_exprs, plan->expression);
 	scan->custom_private = lappend(scan->custom_private,
-								   lappend(list_make5(numbers, plan->indexes, plan->types,
-													  keys->functions, keys->collations),
-										   keys->sent));
+								   list_concat(list_make5(numbers, plan->indexes, plan->types,
+														  keys->functions, keys->collations),
+											   list_make3(keys->operators, keys->order,
+														  keys->sent)));
 }
 
 /* Return the probes of a plan: ProbePlans */
@@ -71,7 +72,7 @@ probe_plans(const CustomScan *scan)
 			fields, plan_fields(scan->custom_private, list_length(scan->custom_exprs)))
 	{
 		ProbePlan  *plan = palloc(sizeof(ProbePlan));
-		List	   *lists = plan_fields(lfirst(fields), 6);
+		List	   *lists = plan_fields(lfirst(fields), 8);
 		List	   *numbers = plan_fields(linitial(lists), 13);
 
 		*plan = (ProbePlan)
@@ -94,7 +95,9 @@ probe_plans(const CustomScan *scan)
 				.keys.block_index = list_nth_int(numbers, 12),
 				.keys.functions = lfourth(lists),
 				.keys.collations = list_nth(lists, 4),
-				.keys.sent = list_nth(lists, 5)
+				.keys.operators = list_nth(lists, 5),
+				.keys.order = list_nth(lists, 6),
+				.keys.sent = list_nth(lists, 7)
 		};
 		plans = lappend(plans, plan);
 	}

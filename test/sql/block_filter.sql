@@ -95,6 +95,128 @@ SELECT * FROM compare('SELECT facts.id FROM facts JOIN keys USING (k) WHERE keys
 -- keys at both ends of the table
 SELECT * FROM compare('SELECT facts.id FROM facts JOIN (SELECT k FROM facts WHERE id IN (10, 19990) OFFSET 0) l USING (k)');
 
+-- keys in several places
+SELECT * FROM compare('SELECT facts.id FROM facts JOIN (SELECT big * 1000 AS k FROM keys UNION ALL SELECT k FROM facts WHERE id % 4000 = 0) l USING (k)');
+SELECT * FROM compare('SELECT facts.id FROM facts JOIN (SELECT k FROM facts WHERE id BETWEEN 100 AND 2000 OR id BETWEEN 16000 AND 16100 OR id > 19000) l USING (k)');
+-- all over the table: it is read as a whole
+SELECT * FROM compare('SELECT facts.id FROM facts JOIN (SELECT k FROM facts WHERE id % 50 = 0) l USING (k)');
+
+-- ----------------------------------------------------------------- types that are hashed
+\set ON_ERROR_STOP on
+CREATE COLLATION blunt (provider = icu, locale = 'en-u-ks-level1', deterministic = false);
+CREATE TYPE kind AS ENUM ('a', 'b', 'c');
+-- all columns have the order of "id"
+CREATE TABLE typed (id int, t text, v varchar(20), c char(20), b bytea, u uuid, n numeric, f4 float4, f8 float8,
+		nm name, i inet, ci cidr, tm time, iv interval, en kind, de text COLLATE "C",
+		nd text COLLATE blunt, lo text, js jsonb, ar int[])
+	WITH (autovacuum_enabled = off, fillfactor = 50);
+INSERT INTO typed
+	SELECT id, x, x, x, x::bytea, overlay(md5(x) PLACING '000' || x FROM 1 FOR 8)::uuid,
+		CASE WHEN id > 9990 THEN 'NaN' ELSE x::numeric / 7 END, x::float4, x::float8, x, '10.0.0.0'::inet + id,
+		set_masklen(('10.0.0.0'::inet + id)::cidr, 32), time '00:00' + id * interval '1 second', id * interval '1 minute',
+		CASE WHEN id < 30 THEN 'a'::kind END, x,
+		CASE WHEN id % 2 = 0 THEN 'A' ELSE 'a' END || x, repeat('long', 100) || x, to_jsonb(id), ARRAY[id]
+	FROM generate_series(1, 10000) id, LATERAL (SELECT to_char(id, 'FM00000') AS x OFFSET 0) x;
+CREATE TABLE typed_keys (LIKE typed) WITH (autovacuum_enabled = off);
+INSERT INTO typed_keys SELECT * FROM typed WHERE id BETWEEN 7000 AND 7100 OR id BETWEEN 9980 AND 10000 OR id IN (3, 20);
+UPDATE typed_keys SET nd = lower(nd);
+INSERT INTO typed_keys (id, t, n, f8) VALUES (0, NULL, 'Infinity', '-0'), (-1, '', '-Infinity', 'NaN');
+ANALYZE typed, typed_keys;
+\set ON_ERROR_STOP off
+-- indexes of all columns that have such a class
+CREATE FUNCTION index_typed(method text, class text DEFAULT '', options text DEFAULT '') RETURNS void LANGUAGE plpgsql AS $$
+DECLARE
+	name name;
+	type text;
+BEGIN
+	FOR name, type IN SELECT attname, CASE typname WHEN 'varchar' THEN 'text' ELSE typname END
+			FROM pg_attribute JOIN pg_type ON pg_type.oid = atttypid WHERE attrelid = 'typed'::regclass AND attnum > 1 LOOP
+		EXECUTE format('DROP INDEX IF EXISTS of_%s', name);
+		BEGIN
+			EXECUTE format('CREATE INDEX of_%1$s ON typed USING %2$s (%1$s %3$s) %4$s', name, method, format(class, type), options);
+		EXCEPTION WHEN undefined_object THEN
+		END;
+	END LOOP;
+END
+$$;
+-- joins with keys in one place, and with few keys at both ends
+CREATE FUNCTION compare_typed(OUT columns text, OUT rows bigint, OUT same boolean, OUT near boolean, OUT apart boolean)
+	RETURNS SETOF record LANGUAGE plpgsql AS $$
+DECLARE
+	more record;
+	query text;
+BEGIN
+	FOREACH columns IN ARRAY ARRAY['t t', 'v v', 'v t', 'c c', 'b b', 'u u', 'n n', 'f4 f4', 'f4 f8', 'f8 f8', 'nm nm', 'i i', 'i ci',
+			'ci i', 'tm tm', 'iv iv', 'en en', 'de de', 'nd nd', 'lo lo', 'js js', 'ar ar'] LOOP
+		query := format('SELECT f.id, k.id FROM typed f JOIN (SELECT * FROM typed_keys WHERE %%s) k ON f.%s = k.%s',
+				split_part(columns, ' ', 1), split_part(columns, ' ', 2));
+		SELECT * FROM compare(format(query, 'id BETWEEN 7000 AND 7100')) c INTO rows, same, near;
+		SELECT * FROM compare(format(query, 'id < 7000 OR id > 9990')) c INTO more;
+		rows := rows + more.rows;
+		same := same AND more.same;
+		apart := more.skips;
+		RETURN NEXT;
+	END LOOP;
+END
+$$;
+SET client_min_messages = warning;
+SELECT index_typed('brin', '', 'WITH (pages_per_range = 8)');
+SELECT * FROM compare_typed();
+-- to search for each key, an index must be smaller
+SELECT index_typed('brin', '', 'WITH (pages_per_range = 32)');
+SELECT * FROM compare_typed() WHERE near OR apart OR NOT same;
+SELECT index_typed('brin', '%s_minmax_multi_ops', 'WITH (pages_per_range = 32)');
+SELECT * FROM compare_typed() WHERE near OR apart OR NOT same;
+SELECT index_typed('brin', '%s_bloom_ops', 'WITH (pages_per_range = 64)');
+SELECT * FROM compare_typed() WHERE near OR apart OR NOT same;
+SELECT index_typed('btree');
+SELECT * FROM compare_typed() WHERE near OR apart OR NOT same;
+RESET client_min_messages;
+
+-- other collations, and classes of another order
+CREATE FUNCTION compare_texts(condition text DEFAULT 'f.t = k.t', OUT same boolean, OUT skips boolean) LANGUAGE sql AS $$
+	SELECT same, skips FROM compare('SELECT f.id FROM typed f JOIN typed_keys k ON ' || condition || ' WHERE k.id > 9990')
+$$;
+DROP INDEX of_t;
+CREATE INDEX other_t ON typed USING brin (t COLLATE "POSIX") WITH (pages_per_range = 8);
+SELECT * FROM compare_texts();
+SELECT * FROM compare_texts('f.t = k.t COLLATE "POSIX"');
+DROP INDEX other_t;
+CREATE INDEX other_t ON typed (t text_pattern_ops);
+SELECT * FROM compare_texts();
+DROP INDEX other_t;
+CREATE INDEX other_t ON typed (t DESC);
+SELECT * FROM compare_texts();
+-- keys that are expressions, rows that are
+SELECT * FROM compare_texts('f.t = lower(k.t)');
+SELECT * FROM compare_texts('lower(f.t) = k.t');
+-- too many keys to compare, when it is planned, and when they come
+SET bloomfilter.join_filter = on;
+CREATE TABLE texts WITH (fillfactor = 50) AS SELECT to_char(n, 'FM00000') AS t, 'filler' FROM generate_series(1, 40000) n;
+CREATE INDEX ON texts USING brin (t) WITH (pages_per_range = 16);
+CREATE TABLE many AS SELECT to_char(n, 'FM00000') AS t FROM generate_series(20000, 20099) n, generate_series(1, 200);
+ANALYZE texts, many;
+CREATE FUNCTION search_texts(query text, OUT planned boolean, OUT skips boolean) LANGUAGE sql AS $$
+	SELECT n ? 'Block Index', (n->>'Blocks Skipped')::int > 0 FROM nodes(query) n WHERE n ? 'Probe'
+$$;
+\set query 'SELECT count(*) FROM texts WHERE t IN (SELECT t FROM many)'
+SET enable_hashagg = off;
+SET enable_sort = off;
+SELECT * FROM search_texts(:'query');
+DELETE FROM many WHERE ctid NOT IN (SELECT min(ctid) FROM many GROUP BY t);
+ANALYZE many;
+SELECT * FROM search_texts(:'query');
+PREPARE prepared AS :query;
+SET plan_cache_mode = force_generic_plan;
+SELECT * FROM search_texts('EXECUTE prepared');
+INSERT INTO many SELECT many.t FROM many, generate_series(1, 200);
+SELECT * FROM search_texts('EXECUTE prepared');
+DEALLOCATE prepared;
+RESET plan_cache_mode;
+RESET enable_hashagg;
+RESET enable_sort;
+SET bloomfilter.join_filter = force;
+
 -- a subquery that is executed again, and a cursor
 SELECT * FROM compare('SELECT id, (SELECT count(*) FROM facts JOIN keys USING (k) WHERE facts.id < s.id) FROM generate_series(15000, 15003) s (id)');
 BEGIN;

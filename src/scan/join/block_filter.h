@@ -11,7 +11,6 @@
 
 typedef struct BlockFilter BlockFilter;
 
-extern Oid	block_index_for(Oid table, AttrNumber attribute, KeyInteger type);
 extern BlockFilter *block_filter_begin(ScanState *node, List *probes);
 extern bool block_filter_next(BlockFilter *filter, BlockNumber *first, BlockNumber *last);
 extern uint64 block_filter_skipped(const BlockFilter *filter);

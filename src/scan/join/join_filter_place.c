@@ -15,17 +15,19 @@
  */
 #include "join_filter_plan.h"
 
-#include "block_filter.h"
+#include "block_index.h"
 #include "join_filter_store.h"
 #include "scan/foreign/foreign_filter.h"
 #include "scan/settings.h"
 
 #include "access/table.h"
 #include "catalog/pg_proc.h"
+#include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "parser/parsetree.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
+#include "utils/typcache.h"
 
 /* Measured costs of a child's row in the node above, in ns (docs/performance.md) */
 #define JOIN_INTEGER_NS			65.0
@@ -374,10 +376,11 @@ find_scan(const PlanEditor *editor, Plan **slot, const AttrNumber *columns,
 	place = add_place(placement, slot, columns);
 	place->in_scan = true;
 	placement->probed += rows * placement->fraction;
-	if (placement->key->kind != KEY_INTEGER || plan->parallel_aware || editor->hides_rows)
+	if (placement->operators == NIL || plan->parallel_aware || editor->hides_rows)
 		return true;
 	place->block_index = block_index_for(table_of(editor, plan), attributes[0],
-										 placement->key->integer);
+										 placement->operators, placement->key->collations[0],
+										 &placement->pages);
 	/* blocks are skipped only if the keys are known when the scan begins */
 	placement->blocked |= OidIsValid(place->block_index);
 	return true;
@@ -492,6 +495,24 @@ find_below(const PlanEditor *editor, Plan **slot, const AttrNumber *columns,
 	}
 }
 
+/* Return the operators by which an index can be searched for the values of keys, or NIL. */
+static List *
+operators_of(const Placement *placement)
+{
+	const SideKey *key = placement->key;
+
+	/*
+	 * filters keep the ends of integers, as signed ones, whatever their type
+	 * is
+	 */
+	if (key->kind == KEY_INTEGER)
+		return key->type == OIDOID ? NIL :
+			key_end_operators(lookup_type_cache(key->type, TYPECACHE_BTREE_OPFAMILY)->btree_opf,
+							  key->type, key->type);
+	return OidIsValid(key->family) && OidIsValid(placement->collected) ?
+		key_end_operators(key->family, key->type, placement->collected) : NIL;
+}
+
 /*
  * Find where to probe, as far below *slot as possible.  Add to placement->saved what the
  * nodes on the way save.
@@ -501,6 +522,7 @@ find_places(const PlanEditor *editor, Plan **slot, Placement *placement)
 {
 	ListCell   *cell;
 
+	placement->operators = operators_of(placement);
 	if (placement->key->expressions == NIL && !placement->key->may_fail)
 		find_below(editor, slot, placement->key->columns, false, placement);
 	else if (!(*slot)->async_capable && !editor->only_sends)

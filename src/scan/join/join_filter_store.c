@@ -84,6 +84,8 @@ stored_keys_begin(PlanState *node)
 								 ALLOCSET_SMALL_SIZES);
 	key_collector_init(&keys->collector, plan->keys.kind, get_hash_memory_limit(),
 					   plan->keys.rows_max, mcxt);
+	key_collector_keep_ends(&keys->collector,
+							key_order_begin(plan->keys.order, keys->reader.collations[0]));
 	if (plan->keys.sent != NIL)
 		keys->sent = sent_keys_begin(node->state, plan->keys.sent);
 	join_filters_begun++;
@@ -114,12 +116,14 @@ stored_keys_add(StoredKeys *keys, TupleTableSlot *slot)
 	old = MemoryContextSwitchTo(keys->econtext->ecxt_per_tuple_memory);
 	if (key_reader_read(&keys->reader, slot, keys->econtext, &key))
 		key_collector_add(&keys->collector, key);
-	if (keys->sent)
+	if (keys->sent || keys->collector.order)
 	{
 		bool		isnull;
 		Datum		value = slot_getattr(slot, keys->reader.attributes[0], &isnull);
 
 		if (!isnull)
+			key_collector_add_value(&keys->collector, value);
+		if (!isnull && keys->sent)
 			sent_keys_add(keys->sent, value);
 	}
 	MemoryContextSwitchTo(old);
