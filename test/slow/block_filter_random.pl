@@ -2,7 +2,8 @@
 # filters: the table is stored in the order of its values, nearly so, or not at all; its BRIN
 # indexes have ranges of any size, of which some are not summarized; rows are updated, deleted
 # and inserted between the queries, in transactions that are rolled back, too, and by another
-# session.  Both have to return the same rows.
+# session.  Some of the queries are executed by several processes.  Both have to return the
+# same rows.
 #
 #     BLOCK_SECONDS=3600     more than the 60
 #     FUZZ_SEED=1            the same statements again
@@ -158,7 +159,7 @@ sub new_query
 		"SELECT f.id, l.id FROM (SELECT id, $column FROM facts f WHERE $condition ORDER BY id OFFSET 0) f JOIN $keys l ON f.$column = l.$other");
 }
 
-my $node = start_server('main', conf => "autovacuum = off\nmax_parallel_workers_per_gather = 0\nsession_preload_libraries = 'bloomfilter'\n");
+my $node = start_server('main', conf => "autovacuum = off\nparallel_setup_cost = 0\nparallel_tuple_cost = 0\nmin_parallel_table_scan_size = 0\nsession_preload_libraries = 'bloomfilter'\n");
 my $session = Session->new($node);
 my $other = Session->new($node);
 my ($queries, $skipping, $failed, $different) = (0, 0, 0, 0);
@@ -196,6 +197,8 @@ while (time < $end && $different == 0)
 			ask($other, new_change());
 		}
 		ask($session, new_change()) if chance(0.6);
+		ask($session, "SET max_parallel_workers_per_gather = @{[ chance(0.3) ? 2 : 0 ]}; SET parallel_leader_participation = @{[ one_of('on', 'on', 'off') ]};
+			SET enable_parallel_hash = @{[ one_of('on', 'off') ]}");
 		foreach my $setting ('force', 'off')
 		{
 			ask($session, "SET bloomfilter.join_filter = $setting");

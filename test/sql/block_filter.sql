@@ -373,6 +373,36 @@ CREATE INDEX ON small USING brin (k) WITH (pages_per_range = 8);
 ANALYZE small;
 SELECT * FROM compare('SELECT small.id FROM small JOIN keys USING (k)');
 
+-- ---------------------------------------------------------------------------- parallel scans
+SET bloomfilter.join_filter = force;
+SET parallel_setup_cost = 0;
+SET parallel_tuple_cost = 0;
+SET min_parallel_table_scan_size = 0;
+SET max_parallel_workers_per_gather = 2;
+SELECT count(*) FROM nodes('SELECT facts.id FROM facts JOIN keys USING (k)') n WHERE (n->>'Workers Planned')::int > 0;
+SELECT name, c.* FROM (VALUES
+	('int4', 'SELECT facts.id FROM facts JOIN keys USING (k)'),
+	('text', 'SELECT facts.id FROM facts JOIN keys USING (t)'),
+	('stored', 'SELECT few.id, facts.id FROM few LEFT JOIN facts USING (t)'),
+	('two filters', 'SELECT facts.id FROM facts JOIN keys USING (k) JOIN (SELECT day FROM keys WHERE id < 15500) d ON d.day = facts.day'),
+	('no keys', 'SELECT facts.id FROM facts JOIN keys USING (t) WHERE keys.id < 0'),
+	('count', 'SELECT count(*) FROM facts JOIN keys USING (t)'),
+	('union', 'SELECT f.id FROM (SELECT id, k FROM facts UNION ALL SELECT id, k FROM other) f JOIN keys USING (k)'),
+	('partitions', 'SELECT parts.id FROM parts JOIN keys USING (k)'),
+	('again', 'SELECT g.s, (SELECT count(*) FROM facts JOIN keys USING (k) WHERE facts.id < g.s) FROM generate_series(15000, 15003) g (s)')) v (name, query),
+	LATERAL compare(query) c;
+SET enable_parallel_hash = off;
+SELECT * FROM compare('SELECT facts.id FROM facts JOIN keys USING (k)');
+SELECT * FROM compare('SELECT facts.id FROM facts JOIN keys USING (t)');
+SET parallel_leader_participation = off;
+SELECT * FROM compare('SELECT facts.id FROM facts JOIN keys USING (k)');
+RESET parallel_leader_participation;
+RESET enable_parallel_hash;
+-- the join is above the Gather
+SELECT * FROM compare('SELECT f.n FROM (SELECT k, count(*) AS n FROM facts GROUP BY k) f JOIN keys USING (k)');
+SELECT * FROM compare('SELECT f.n FROM (SELECT t, count(*) AS n FROM facts GROUP BY t) f JOIN keys USING (t)');
+SET max_parallel_workers_per_gather = 0;
+
 -- -------------------------------------------------------------------------------- hidden rows
 SET bloomfilter.join_filter = force;
 CREATE ROLE regress_block_filter;

@@ -18,16 +18,21 @@
  * scan.  A row that another transaction is inserting, and that the index does not tell of yet,
  * conflicts with the latter lock when the index gets it.
  *
- * Limits.  The key must be one column.  Scans whose blocks are dealt out to parallel processes
- * read all blocks.  So do those whose filter is not complete when they begin; so the hash table
- * is built before the outer side is read (Placement.blocked).  Where rows of the query are
- * hidden, the number of blocks might tell of these, so none are skipped.
+ * Parallel scans.  Core deals out the blocks of the table to the processes.  Each asks the index
+ * for itself, and skips the blocks dealt to it that have none of the keys.  It does not matter
+ * whether another process knows the same blocks.
+ *
+ * Limits.  The key must be one column.  Scans whose filter is not complete when they begin read
+ * all blocks; so the hash table is built before the outer side is read (Placement.blocked).
+ * Where rows of the query are hidden, the number of blocks might tell of these, so none are
+ * skipped.
  */
 #include "block_filter.h"
 
 #include "block_index.h"
 
 #include "access/relation.h"
+#include "access/tableam.h"
 #include "miscadmin.h"
 #include "nodes/tidbitmap.h"
 #include "storage/predicate.h"
@@ -40,6 +45,9 @@
 #define GAPS_MAX				64
 /* Ask an index for so many keys at most, or places of keys. */
 #define INTERVALS_MAX			64
+
+/* In a parallel scan, read so many blocks at once: core deals them out in larger chunks. */
+#define TAKEN_MAX				64
 
 /*
  * Read all blocks if the index leaves more than this share: only a sequential scan spares the
@@ -65,6 +73,11 @@ struct BlockFilter
 								 * skipped */
 	BlockNumber blocks;			/* number of blocks of the table */
 	uint64		skipped;
+	/* only of a parallel scan: */
+	Relation	table;
+	ParallelBlockTableScanDesc shared;
+	ParallelBlockTableScanWorkerData own;	/* this process's part of the scan */
+	uint8	   *to_read;		/* a bit for each block */
 };
 
 /* ---- Keys ---- */
@@ -137,7 +150,7 @@ find_values(const KeyEnds *ends, const BlockIndex *index, Intervals *intervals)
  * that is not known: all may have some.
  */
 static TIDBitmap *
-blocks_of_probe(Relation table, KeyProbe *probe, Snapshot snapshot)
+blocks_of_probe(Relation table, KeyProbe *probe, bool parallel, Snapshot snapshot)
 {
 	const KeyFilter *filter = key_probe_filter(probe);
 	const KeyProbePlan *plan = &probe->plan;
@@ -151,7 +164,7 @@ blocks_of_probe(Relation table, KeyProbe *probe, Snapshot snapshot)
 		return NULL;
 	/* ALTER TABLE may have changed the column */
 	if (!block_index_open(&index, plan->block_index, table, attribute, plan->operators,
-						  probe->reader.collations[0]))
+						  probe->reader.collations[0], parallel))
 		return NULL;
 	if (filter->kind == KEY_INTEGER ?
 		find_integers(filter, plan->integer, &index, &intervals) :
@@ -190,12 +203,34 @@ count_blocks(BlockFilter *filter)
 	return count;
 }
 
+/* Prepare to read the blocks that core deals out to this process and that are in the bitmap. */
+static void
+begin_shared(BlockFilter *filter, Relation table, ParallelTableScanDesc parallel)
+{
+	filter->table = table;
+	filter->shared = (ParallelBlockTableScanDesc) parallel;
+	filter->to_read = palloc0(filter->blocks / BITS_PER_BYTE + 1);
+	filter->iterator = tbm_begin_private_iterate(filter->bitmap);
+	while (fetch_block(filter), filter->ahead != InvalidBlockNumber)
+	{
+		if (filter->ahead < filter->blocks)
+			filter->to_read[filter->ahead / BITS_PER_BYTE] |= 1 << (filter->ahead % BITS_PER_BYTE);
+	}
+#if PG_VERSION_NUM >= 190000
+	table_block_parallelscan_startblock_init(table, &filter->own, filter->shared,
+											 InvalidBlockNumber, InvalidBlockNumber);
+#else
+	table_block_parallelscan_startblock_init(table, &filter->own, filter->shared);
+#endif
+}
+
 /*
  * As a node's scan begins, find the blocks that may have rows with the keys of all of these
- * KeyProbes.  Return NULL if that is not known, or hardly any can be skipped: the scan has to read
+ * KeyProbes.  "parallel" is the state that the processes of a parallel scan share, or NULL.
+ * Return NULL if the blocks are not known, or hardly any can be skipped: the scan has to read all.
  */
 BlockFilter *
-block_filter_begin(ScanState *node, List *probes)
+block_filter_begin(ScanState *node, List *probes, ParallelTableScanDesc parallel)
 {
 	Relation	table = node->ss_currentRelation;
 	Snapshot	snapshot = node->ps.state->es_snapshot;
@@ -211,7 +246,7 @@ block_filter_begin(ScanState *node, List *probes)
 	PredicateLockRelation(table, snapshot);
 	foreach(cell, probes)
 	{
-		TIDBitmap  *bitmap = blocks_of_probe(table, lfirst(cell), snapshot);
+		TIDBitmap  *bitmap = blocks_of_probe(table, lfirst(cell), parallel != NULL, snapshot);
 
 		if (filter->bitmap && bitmap)
 			tbm_intersect(filter->bitmap, bitmap);
@@ -225,16 +260,56 @@ block_filter_begin(ScanState *node, List *probes)
 		MemoryContextDelete(mcxt);
 		return NULL;
 	}
-	filter->iterator = tbm_begin_private_iterate(filter->bitmap);
-	fetch_block(filter);
+	if (parallel)
+		begin_shared(filter, table, parallel);
+	else
+	{
+		filter->iterator = tbm_begin_private_iterate(filter->bitmap);
+		fetch_block(filter);
+	}
 	MemoryContextSwitchTo(old);
 	return filter;
+}
+
+/* Take blocks that core deals out to this process, until there is one to read. */
+static void
+take_block(BlockFilter *filter)
+{
+	for (;;)
+	{
+		BlockNumber block = table_block_parallelscan_nextpage(filter->table, &filter->own,
+															  filter->shared);
+
+		filter->ahead = block;
+		/* a block beyond those that the index was asked for is read */
+		if (block == InvalidBlockNumber || block >= filter->blocks ||
+			(filter->to_read[block / BITS_PER_BYTE] >> (block % BITS_PER_BYTE)) & 1)
+			return;
+		filter->skipped++;
+		CHECK_FOR_INTERRUPTS();
+	}
+}
+
+/* The same as block_filter_next(), for a parallel scan */
+static bool
+next_shared(BlockFilter *filter, BlockNumber *first, BlockNumber *last)
+{
+	if (filter->ahead == InvalidBlockNumber)
+		take_block(filter);
+	if (filter->ahead == InvalidBlockNumber)
+		return false;
+	*first = *last = filter->ahead;
+	while (take_block(filter), filter->ahead == *last + 1 && *last - *first + 1 < TAKEN_MAX)
+		++* last;
+	return true;
 }
 
 /* Set *first and *last to the next blocks to read; return false at the end. */
 bool
 block_filter_next(BlockFilter *filter, BlockNumber *first, BlockNumber *last)
 {
+	if (filter->shared)
+		return next_shared(filter, first, last);
 	if (filter->ahead == InvalidBlockNumber)
 	{
 		filter->skipped += filter->blocks - Min(filter->done, filter->blocks);

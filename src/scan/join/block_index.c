@@ -58,6 +58,8 @@ enum
  */
 #define PAGES_FOR_SEARCH		2
 #define PAGES_FOR_EQUAL			4
+/* Several processes ask the index, each for itself, to scan the table together. */
+#define PROCESSES_EXPECTED		4
 /* To find the first entry of a btree takes less than to read a page. */
 #define BTREE_SEARCHES_MAX		64
 
@@ -135,7 +137,7 @@ column_of(Relation index, AttrNumber attribute, Oid type, Oid collation)
 
 /* Return how often an index may be searched for the keys of one scan; 0: it costs too much. */
 static int
-searches_of(const BlockIndex *index)
+searches_of(const BlockIndex *index, bool parallel)
 {
 	int			pages;
 
@@ -145,7 +147,7 @@ searches_of(const BlockIndex *index)
 	if (pages < RANGE_PAGES_MIN)
 		return 0;
 	pages /= index->only_equal ? PAGES_FOR_EQUAL : PAGES_FOR_SEARCH;
-	return Max(pages, 1);
+	return Max(parallel ? pages / PROCESSES_EXPECTED : pages, 1);
 }
 
 /*
@@ -154,7 +156,7 @@ searches_of(const BlockIndex *index)
  */
 bool
 block_index_open(BlockIndex *index, Oid oid, Relation table, AttrNumber attribute,
-				 List *operators, Oid collation)
+				 List *operators, Oid collation, bool parallel)
 {
 	Oid			type;
 
@@ -176,7 +178,7 @@ block_index_open(BlockIndex *index, Oid oid, Relation table, AttrNumber attribut
 	{
 		index->only_equal = index->strategies[GREATER_EQUAL] == 0 ||
 			index->strategies[LESS_EQUAL] == 0;
-		index->searches_max = searches_of(index);
+		index->searches_max = searches_of(index, parallel);
 		if (index->searches_max > 0 && (!index->only_equal || index->strategies[EQUAL] != 0))
 			return true;
 	}
@@ -237,7 +239,7 @@ block_index_for(Oid table, AttrNumber attribute, List *operators, Oid collation,
 		int			rank;
 
 		if (!block_index_open(&index, lfirst_oid(cell), relation, attribute, operators,
-							  collation))
+							  collation, false))
 			continue;
 		if (index.relation->rd_rel->relam == BRIN_AM_OID)
 			rank = index.only_equal ? 1 : 3;

@@ -36,7 +36,7 @@ typedef struct BlockIndex
 extern Oid	block_index_for(Oid table, AttrNumber attribute, List *operators, Oid collation,
 							double *pages);
 extern bool block_index_open(BlockIndex *index, Oid oid, Relation table, AttrNumber attribute,
-							 List *operators, Oid collation);
+							 List *operators, Oid collation, bool parallel);
 extern TIDBitmap *block_index_search(BlockIndex *index, const KeyInterval *intervals, int count,
 									 AttrNumber attribute, Snapshot snapshot);
 

@@ -376,7 +376,7 @@ find_scan(const PlanEditor *editor, Plan **slot, const AttrNumber *columns,
 	place = add_place(placement, slot, columns);
 	place->in_scan = true;
 	placement->probed += rows * placement->fraction;
-	if (placement->operators == NIL || plan->parallel_aware || editor->hides_rows)
+	if (placement->operators == NIL || editor->hides_rows)
 		return true;
 	place->block_index = block_index_for(table_of(editor, plan), attributes[0],
 										 placement->operators, placement->key->collations[0],
