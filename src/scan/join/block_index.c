@@ -69,6 +69,8 @@ enum
 #define ENTRIES_SHARE_MAX		0.08
 /* Give up at so many entries, which cost 1 / 20 of the scan. */
 #define ENTRIES_SHARE_LIMIT		0.1
+/* These are lower if each process reads the entries. */
+#define ENTRIES_SHARE_PARALLEL	0.5
 
 /*
  * Give up if this many times the table's blocks have been found, because each search finds most:
@@ -137,7 +139,7 @@ column_of(Relation index, AttrNumber attribute, Oid type, Oid collation)
 
 /* Return how often an index may be searched for the keys of one scan; 0: it costs too much. */
 static int
-searches_of(const BlockIndex *index, bool parallel)
+searches_of(const BlockIndex *index)
 {
 	int			pages;
 
@@ -147,7 +149,7 @@ searches_of(const BlockIndex *index, bool parallel)
 	if (pages < RANGE_PAGES_MIN)
 		return 0;
 	pages /= index->only_equal ? PAGES_FOR_EQUAL : PAGES_FOR_SEARCH;
-	return Max(parallel ? pages / PROCESSES_EXPECTED : pages, 1);
+	return Max(index->parallel ? pages / PROCESSES_EXPECTED : pages, 1);
 }
 
 /*
@@ -161,6 +163,7 @@ block_index_open(BlockIndex *index, Oid oid, Relation table, AttrNumber attribut
 	Oid			type;
 
 	index->table = table;
+	index->parallel = parallel;
 	index->relation = open_index(oid, RelationGetRelid(table));
 	if (index->relation == NULL)
 		return false;
@@ -178,7 +181,7 @@ block_index_open(BlockIndex *index, Oid oid, Relation table, AttrNumber attribut
 	{
 		index->only_equal = index->strategies[GREATER_EQUAL] == 0 ||
 			index->strategies[LESS_EQUAL] == 0;
-		index->searches_max = searches_of(index, parallel);
+		index->searches_max = searches_of(index);
 		if (index->searches_max > 0 && (!index->only_equal || index->strategies[EQUAL] != 0))
 			return true;
 	}
@@ -445,12 +448,13 @@ block_index_search(BlockIndex *index, const KeyInterval *intervals, int count,
 				   AttrNumber attribute, Snapshot snapshot)
 {
 	TIDBitmap  *bitmap = tbm_create(work_mem * (Size) 1024, NULL);
-	double		rows = index->table->rd_rel->reltuples;
+	double		part = index->parallel ? ENTRIES_SHARE_PARALLEL : 1;
+	double		limit = index->table->rd_rel->reltuples * ENTRIES_SHARE_LIMIT * part;
 
 	if (index->relation->rd_rel->relam == BRIN_AM_OID ?
 		search_brin(index, intervals, count, snapshot, bitmap) :
-		share_of_rows(index, attribute, intervals, count) <= ENTRIES_SHARE_MAX &&
-		search_btree(index, intervals, count, rows * ENTRIES_SHARE_LIMIT, snapshot, bitmap))
+		share_of_rows(index, attribute, intervals, count) <= ENTRIES_SHARE_MAX * part &&
+		search_btree(index, intervals, count, limit, snapshot, bitmap))
 		return bitmap;
 	tbm_free(bitmap);
 	return NULL;

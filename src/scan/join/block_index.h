@@ -31,6 +31,7 @@ typedef struct BlockIndex
 									 * know the operator */
 	bool		only_equal;		/* can only be searched for one value */
 	int			searches_max;	/* so many take little of the scan's time */
+	bool		parallel;		/* other processes search it, too */
 } BlockIndex;
 
 extern Oid	block_index_for(Oid table, AttrNumber attribute, List *operators, Oid collation,
