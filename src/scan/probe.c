@@ -50,8 +50,8 @@ probe_plan_add(CustomScan *scan, const ProbePlan *plan)
 									  list_make5_int(keys->number, keys->kind, keys->integer,
 													 keys->forced, keys->share * SHARE_ONE));
 
-	numbers = list_concat(numbers, list_make3_int(keys->rows_max, keys->own_hash,
-												  keys->block_index));
+	numbers = list_concat(numbers, list_make4_int(keys->rows_max, keys->own_hash,
+												  keys->block_index, keys->block_column));
 	scan->custom_exprs = lappend(scan->custom_exprs, plan->expression);
 	scan->custom_private = lappend(scan->custom_private,
 								   list_concat(list_make5(numbers, plan->indexes, plan->types,
@@ -73,7 +73,7 @@ probe_plans(const CustomScan *scan)
 	{
 		ProbePlan  *plan = palloc(sizeof(ProbePlan));
 		List	   *lists = plan_fields(lfirst(fields), 8);
-		List	   *numbers = plan_fields(linitial(lists), 13);
+		List	   *numbers = plan_fields(linitial(lists), 14);
 
 		*plan = (ProbePlan)
 		{
@@ -93,6 +93,7 @@ probe_plans(const CustomScan *scan)
 				.keys.rows_max = list_nth_int(numbers, 10),
 				.keys.own_hash = list_nth_int(numbers, 11) != 0,
 				.keys.block_index = list_nth_int(numbers, 12),
+				.keys.block_column = list_nth_int(numbers, 13),
 				.keys.functions = lfourth(lists),
 				.keys.collations = list_nth(lists, 4),
 				.keys.operators = list_nth(lists, 5),

@@ -155,6 +155,8 @@ sub new_query
 		"SELECT l.id, f.id FROM $keys l LEFT JOIN facts f ON f.$column = l.$other AND $condition",
 		"SELECT l.id FROM $keys l WHERE NOT EXISTS (SELECT FROM facts f WHERE f.$column = l.$other)",
 		"SELECT g.$column, g.n FROM (SELECT $column, count(*) AS n FROM facts GROUP BY $column) g JOIN $keys l ON g.$column = l.$other",
+		"SELECT f.id, l.id FROM facts f JOIN $keys l ON f.$second = l.$second AND f.$column = l.$other WHERE $condition",
+		"SELECT l.id, f.id FROM $keys l LEFT JOIN facts f ON f.$column = l.$other AND f.$second = l.$second",
 		"SELECT f.id, l.id FROM facts f JOIN $keys l ON f.$column = l.$other JOIN keys m ON f.$second = m.$second",
 		"SELECT f.id, l.id FROM (SELECT id, $column FROM facts f WHERE $condition ORDER BY id OFFSET 0) f JOIN $keys l ON f.$column = l.$other");
 }

@@ -18,10 +18,10 @@ SET timezone = 'UTC';
 \i :file
 \set ON_ERROR_STOP on
 -- 20,000 rows in the order of their values, of which each is in ten rows, and some are NULL
-CREATE TABLE facts (id int, s int2, k int, big bigint, day date, at timestamp, tz timestamptz, o oid, t text);
+CREATE TABLE facts (id int, s int2, k int, big bigint, day date, at timestamp, tz timestamptz, o oid, t text, x int);
 ALTER TABLE facts SET (autovacuum_enabled = off);
 INSERT INTO facts SELECT i, x, x, x, date '2000-01-01' + x, timestamp '2000-01-01' + x * interval '1 hour',
-		timestamptz '2000-01-01' + x * interval '1 hour', x, 't' || x
+		timestamptz '2000-01-01' + x * interval '1 hour', x, 't' || x, i % 2
 	FROM generate_series(1, 20000) i, LATERAL (SELECT CASE WHEN i % 13 <> 0 THEN i / 10 - 1000 END) a (x)
 	ORDER BY i;
 CREATE INDEX facts_s ON facts USING brin (s) WITH (pages_per_range = 8);
@@ -69,6 +69,8 @@ SELECT name, c.* FROM (VALUES
 	('int4, int2', 'facts.k = keys.s'), ('int8, int4', 'facts.big = keys.k'), ('date', 'facts.day = keys.day'),
 	('timestamp', 'facts.at = keys.at'), ('timestamptz', 'facts.tz = keys.tz'), ('oid', 'facts.o = keys.o'),
 	('text', 'facts.t = keys.t'), ('two columns', 'facts.k = keys.k AND facts.s = keys.s'),
+	('the second of two', 'facts.x = keys.x AND facts.t = keys.t'),
+	('an expression of two', 'facts.t = keys.t AND facts.s = keys.s + 0'),
 	('an expression', 'facts.k + 0 = keys.k')) v (name, condition),
 	LATERAL compare('SELECT facts.id, keys.id FROM facts JOIN keys ON ' || condition) c;
 SELECT name, c.* FROM (VALUES

@@ -22,7 +22,7 @@
  * for itself, and skips the blocks dealt to it that have none of the keys.  It does not matter
  * whether another process knows the same blocks.
  *
- * Limits.  The key must be one column.  Scans whose filter is not complete when they begin read
+ * Limits.  Of a key of several columns, one is looked for.  Scans whose filter is not complete when they begin read
  * all blocks; so the hash table is built before the outer side is read (Placement.blocked).
  * Where rows of the query are hidden, the number of blocks might tell of these, so none are
  * skipped.
@@ -154,7 +154,7 @@ blocks_of_probe(Relation table, KeyProbe *probe, bool parallel, Snapshot snapsho
 {
 	const KeyFilter *filter = key_probe_filter(probe);
 	const KeyProbePlan *plan = &probe->plan;
-	AttrNumber	attribute = probe->reader.attributes[0];
+	AttrNumber	attribute = probe->reader.attributes[plan->block_column];
 	TIDBitmap  *bitmap = NULL;
 	BlockIndex	index;
 	Intervals	intervals;
@@ -164,7 +164,7 @@ blocks_of_probe(Relation table, KeyProbe *probe, bool parallel, Snapshot snapsho
 		return NULL;
 	/* ALTER TABLE may have changed the column */
 	if (!block_index_open(&index, plan->block_index, table, attribute, plan->operators,
-						  probe->reader.collations[0], parallel))
+						  probe->reader.collations[plan->block_column], parallel))
 		return NULL;
 	if (filter->kind == KEY_INTEGER ?
 		find_integers(filter, plan->integer, &index, &intervals) :

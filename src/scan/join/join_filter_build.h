@@ -28,7 +28,7 @@ typedef struct KeyBuildPlan
 								 * join's hashes */
 	List	   *collations;
 	List	   *order;			/* KEY_HASH: see key_order_plan() */
-	Oid			collation;		/* of the first column, for "order" */
+	Oid			collation;		/* of the attribute, for "order" */
 	List	   *sent;			/* for foreign servers: SentPlanFields, or NIL */
 } KeyBuildPlan;
 

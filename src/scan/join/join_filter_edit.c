@@ -52,16 +52,17 @@ add_build(PlanEditor *editor, HashJoin *join, const JoinKey *key, const Placemen
 	Plan	   *child = outerPlan(hash);
 	CustomScan *build = make_node_above(child, editor->next_node_id++,
 										&join_filter_build_node);
+	int			column = placement ? placement->block_column : 0;
 	KeyBuildPlan plan = {
 		.number = ++editor->filters,
 		.kind = key->inner.kind,
-		.attribute = key->inner.columns[0],
+		.attribute = key->inner.columns[column],
 		.integer = key->inner.integer,
 		.expected = (int) Min(child->plan_rows, INT_MAX),
 		.comes_first = placement && placement->blocked,
 		.marks = placement == NULL,
 		.forced = join_filter_setting == JOIN_FILTER_FORCE,
-		.collation = key->inner.collations[0],
+		.collation = key->inner.collations[column],
 		.order = placement ? placement->order : NIL,
 		.sent = sent
 	};
@@ -110,6 +111,7 @@ add_collector(CustomScan *node, const SideKey *key, const Placement *placement,
 	plan.expression = (Node *) expressions;
 	plan.keys.own_hash = key->same_functions;
 	plan.keys.rows_max = rows_max;
+	plan.keys.block_column = placement->block_column;
 	plan.keys.order = placement->order;
 	plan.keys.sent = sent;
 	probe_plan_add(node, &plan);
@@ -203,6 +205,7 @@ add_probes(PlanEditor *editor, const Placement *placement)
 		else
 		{
 			plan.keys.block_index = place->block_index;
+			plan.keys.block_column = placement->block_column;
 			plan.keys.operators = OidIsValid(place->block_index) ? placement->operators : NIL;
 			plan.expression = (Node *) (place->in_scan ? probe_in_scan(place, key) :
 										probe_above(editor, place, key));

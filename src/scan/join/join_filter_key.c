@@ -81,6 +81,8 @@ key_of_join(HashJoin *join, JoinKey *key)
 			inner->expressions = hash->hashkeys;
 		outer->collations[i] = inner->collations[i] =
 			list_nth_oid(join->hashcollations, i);
+		op_input_types(operator, &outer->types[i], &inner->types[i]);
+		outer->families[i] = inner->families[i] = key_family(operator, inner->types[i]);
 	}
 	/* a probe evaluates them again, which must give the same result */
 	if (contain_volatile_functions((Node *) outer->expressions) ||
@@ -91,13 +93,6 @@ key_of_join(HashJoin *join, JoinKey *key)
 		integers_of(linitial_oid(join->hashoperators), &outer->integer,
 					&inner->integer) ? KEY_INTEGER : KEY_HASH;
 	inner->kind = outer->kind;
-	if (outer->count == 1)
-	{
-		Oid			operator = linitial_oid(join->hashoperators);
-
-		op_input_types(operator, &outer->type, &inner->type);
-		outer->family = inner->family = key_family(operator, inner->type);
-	}
 	outer->same_functions = inner->same_functions =
 		memcmp(outer->functions, inner->functions, sizeof(outer->functions)) == 0;
 	for (int i = 0; outer->kind == KEY_HASH && i < outer->count; i++)

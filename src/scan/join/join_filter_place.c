@@ -343,6 +343,50 @@ find_foreign(const PlanEditor *editor, Plan **slot, const AttrNumber *columns,
 	return true;
 }
 
+/* Return the operators by which an index can be searched for the values of a key's column, or NIL. */
+static List *
+operators_of(const Placement *placement, int column)
+{
+	const SideKey *key = placement->key;
+	Oid			type = key->types[column];
+
+	/*
+	 * filters keep the ends of integers, as signed ones, whatever their type
+	 * is
+	 */
+	if (key->kind == KEY_INTEGER)
+		return type == OIDOID ? NIL :
+			key_end_operators(lookup_type_cache(type, TYPECACHE_BTREE_OPFAMILY)->btree_opf,
+							  type, type);
+	return OidIsValid(key->families[column]) && placement->collected &&
+		placement->collected->columns[column] != 0 ?
+		key_end_operators(key->families[column], type, placement->collected->types[column]) : NIL;
+}
+
+/*
+ * Find an index that tells which blocks of a table to scan.  The values of only one column are
+ * kept, so it is the same in all tables.
+ */
+static void
+find_block_index(Place *place, Oid table, const AttrNumber *attributes, Placement *placement)
+{
+	for (int i = 0; i < placement->key->count && !OidIsValid(place->block_index); i++)
+	{
+		List	   *operators = operators_of(placement, i);
+
+		if (operators == NIL || (placement->operators != NIL && placement->block_column != i))
+			continue;
+		place->block_index = block_index_for(table, attributes[i], operators,
+											 placement->key->collations[i], &placement->pages);
+		if (!OidIsValid(place->block_index))
+			continue;
+		placement->block_column = i;
+		placement->operators = operators;
+		/* blocks are skipped only if the keys are known when the scan begins */
+		placement->blocked = true;
+	}
+}
+
 /*
  * Find a place in the scan of a table, if it can probe.  Below a Gather, only parallel-aware
  * scans can.
@@ -376,13 +420,8 @@ find_scan(const PlanEditor *editor, Plan **slot, const AttrNumber *columns,
 	place = add_place(placement, slot, columns);
 	place->in_scan = true;
 	placement->probed += rows * placement->fraction;
-	if (placement->operators == NIL || editor->hides_rows)
-		return true;
-	place->block_index = block_index_for(table_of(editor, plan), attributes[0],
-										 placement->operators, placement->key->collations[0],
-										 &placement->pages);
-	/* blocks are skipped only if the keys are known when the scan begins */
-	placement->blocked |= OidIsValid(place->block_index);
+	if (!editor->hides_rows)
+		find_block_index(place, table_of(editor, plan), attributes, placement);
 	return true;
 }
 
@@ -495,24 +534,6 @@ find_below(const PlanEditor *editor, Plan **slot, const AttrNumber *columns,
 	}
 }
 
-/* Return the operators by which an index can be searched for the values of keys, or NIL. */
-static List *
-operators_of(const Placement *placement)
-{
-	const SideKey *key = placement->key;
-
-	/*
-	 * filters keep the ends of integers, as signed ones, whatever their type
-	 * is
-	 */
-	if (key->kind == KEY_INTEGER)
-		return key->type == OIDOID ? NIL :
-			key_end_operators(lookup_type_cache(key->type, TYPECACHE_BTREE_OPFAMILY)->btree_opf,
-							  key->type, key->type);
-	return OidIsValid(key->family) && OidIsValid(placement->collected) ?
-		key_end_operators(key->family, key->type, placement->collected) : NIL;
-}
-
 /*
  * Find where to probe, as far below *slot as possible.  Add to placement->saved what the
  * nodes on the way save.
@@ -522,7 +543,6 @@ find_places(const PlanEditor *editor, Plan **slot, Placement *placement)
 {
 	ListCell   *cell;
 
-	placement->operators = operators_of(placement);
 	if (placement->key->expressions == NIL && !placement->key->may_fail)
 		find_below(editor, slot, placement->key->columns, false, placement);
 	else if (!(*slot)->async_capable && !editor->only_sends)

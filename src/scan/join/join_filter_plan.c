@@ -375,13 +375,15 @@ drops_outer(JoinType type)
 static void
 order_keys(Placement *placement, double keys)
 {
+	int			column = placement->block_column;
 	ListCell   *cell;
 
 	if (placement->pages == 0 || placement->key->kind == KEY_INTEGER)
 		return;
-	placement->order = key_order_plan(placement->key->family, placement->collected,
-									  placement->key->collations[0], keys, placement->pages,
-									  join_filter_setting == JOIN_FILTER_FORCE);
+	placement->order = key_order_plan(placement->key->families[column],
+									  placement->collected->types[column],
+									  placement->key->collations[column], keys,
+									  placement->pages, join_filter_setting == JOIN_FILTER_FORCE);
 	foreach(cell, placement->order == NIL ? placement->places : NIL)
 		((Place *) lfirst(cell))->block_index = InvalidOid;
 }
@@ -494,11 +496,7 @@ store_outer_rows(PlanEditor *editor, HashJoin *join, const JoinKey *key)
 	Plan	   *hash = innerPlan(join);
 	Plan	  **inner = &outerPlan(hash);
 	double		rows = (*inner)->plan_rows;
-	Placement	placement = {
-		.key = &key->inner,
-		/* else the value of a key is not at hand */
-		.collected = key->outer.columns[0] != 0 ? key->outer.type : InvalidOid
-	};
+	Placement	placement = {.key = &key->inner, .collected = &key->outer};
 	List	   *sent;
 
 	/* if not all rows are wanted, the first ones come after all are stored */
@@ -550,7 +548,7 @@ feed_keys(PlanEditor *editor, HashJoin *join, Plan *feeder, const JoinKey *key)
 	Plan	  **other = feeds_outer ? &outerPlan(innerPlan(join)) : &outerPlan(join);
 	Placement	placement = {
 		.key = feeds_outer ? &key->inner : &key->outer,
-		.collected = own->type
+		.collected = own
 	};
 	List	   *columns = NIL;
 
@@ -609,7 +607,7 @@ filter_outer_side(PlanEditor *editor, HashJoin *join, KeyFilterPlan *filter)
 	placement->number = editor->filters + 1;
 	placement->share = share_with_partner(join, &placement->tried);
 	placement->shared = innerPlan(plan)->parallel_aware;
-	placement->collected = key->inner.columns[0] != 0 ? key->inner.type : InvalidOid;
+	placement->collected = &key->inner;
 	has_effects = plan_has_effects(&editor->effects, outerPlan(plan)) ||
 		plan_has_effects(&editor->effects, innerPlan(plan));
 	if (foreign_filter_setting && !editor->hides_rows && !placement->shared && !has_effects &&

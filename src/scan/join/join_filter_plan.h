@@ -23,8 +23,8 @@ typedef struct SideKey
 	Oid			collations[KEY_COLUMNS_MAX];
 	bool		same_functions; /* both sides have the same hash functions */
 	bool		may_fail;		/* a hash function may raise an error */
-	Oid			type;			/* of the only column, as the join compares it */
-	Oid			family;			/* its order, see key_family(); or InvalidOid */
+	Oid			types[KEY_COLUMNS_MAX]; /* as the join compares them */
+	Oid			families[KEY_COLUMNS_MAX];	/* their orders, see key_family() */
 } SideKey;
 
 typedef struct JoinKey
@@ -72,8 +72,8 @@ typedef struct Placement
 	bool		tried;			/* "share" is a guess */
 	bool		shared;			/* a Parallel Hash's processes share it */
 	bool		own_hash;		/* the keys are hashed by us only */
-	Oid			collected;		/* type of the keys that are collected;
-								 * InvalidOid: no values are kept */
+	const SideKey *collected;	/* the key that is collected; NULL: its values
+								 * are not at hand */
 	Oid			foreign_type;	/* type by which to hash keys for foreign
 								 * servers; InvalidOid: do not send them */
 	double		fraction;		/* fraction of the outer rows that is expected
@@ -88,8 +88,10 @@ typedef struct Placement
 	double		foreign;		/* expected rows of foreign scans */
 	bool		foreign_unknown;	/* may be many more: not analyzed */
 	double		saved;			/* nanoseconds that the dropped rows save */
-	List	   *operators;		/* by which to search for keys in an index of
-								 * blocks, see key_end_operators() */
+	int			block_column;	/* number of the key's column whose values are
+								 * searched for in indexes of blocks */
+	List	   *operators;		/* by which to search, see
+								 * key_end_operators(); NIL: in no index yet */
 	double		pages;			/* of tables with such an index */
 	List	   *order;			/* how to compare keys that are collected, see
 								 * key_order_plan() */
