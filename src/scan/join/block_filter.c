@@ -22,10 +22,10 @@
  * for itself, and skips the blocks dealt to it that have none of the keys.  It does not matter
  * whether another process knows the same blocks.
  *
- * Limits.  Of a key of several columns, one is looked for.  Scans whose filter is not complete when they begin read
- * all blocks; so the hash table is built before the outer side is read (Placement.blocked).
- * Where rows of the query are hidden, the number of blocks might tell of these, so none are
- * skipped.
+ * Limits.  Of a key of several columns, one is looked for.  Scans whose filter is not complete
+ * when they begin read all blocks; so the hash table is built before the outer side is read
+ * (Placement.blocked).  Where rows of the query are hidden, the number of blocks might tell of
+ * these, so none are skipped.
  */
 #include "block_filter.h"
 
@@ -41,7 +41,7 @@
 /* Read a smaller table as a whole: this many pages take 1 ms. */
 #define PAGES_MIN				128
 
-/* Do not part keys with less than this share of all integers between them. */
+/* Do not part integers if there is less than 1 / GAPS_MAX of their range between them. */
 #define GAPS_MAX				64
 /* Ask an index for so many keys at most, or places of keys. */
 #define INTERVALS_MAX			64

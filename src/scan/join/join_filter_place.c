@@ -343,17 +343,14 @@ find_foreign(const PlanEditor *editor, Plan **slot, const AttrNumber *columns,
 	return true;
 }
 
-/* Return the operators by which an index can be searched for the values of a key's column, or NIL. */
+/* Return the operators by which an index can be searched for a column of the key, or NIL. */
 static List *
 operators_of(const Placement *placement, int column)
 {
 	const SideKey *key = placement->key;
 	Oid			type = key->types[column];
 
-	/*
-	 * filters keep the ends of integers, as signed ones, whatever their type
-	 * is
-	 */
+	/* the filter has the ends of integers, but as if these were signed */
 	if (key->kind == KEY_INTEGER)
 		return type == OIDOID ? NIL :
 			key_end_operators(lookup_type_cache(type, TYPECACHE_BTREE_OPFAMILY)->btree_opf,
