@@ -21,7 +21,7 @@ SET timezone = 'UTC';
 CREATE TABLE facts (id int, s int2, k int, big bigint, day date, at timestamp, tz timestamptz, o oid, t text, x int);
 ALTER TABLE facts SET (autovacuum_enabled = off);
 INSERT INTO facts SELECT i, x, x, x, date '2000-01-01' + x, timestamp '2000-01-01' + x * interval '1 hour',
-		timestamptz '2000-01-01' + x * interval '1 hour', x, 't' || x, i % 2
+		timestamptz '2000-01-01' + x * interval '1 hour', x, 't' || x, 0
 	FROM generate_series(1, 20000) i, LATERAL (SELECT CASE WHEN i % 13 <> 0 THEN i / 10 - 1000 END) a (x)
 	ORDER BY i;
 CREATE INDEX facts_s ON facts USING brin (s) WITH (pages_per_range = 8);

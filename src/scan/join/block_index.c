@@ -28,6 +28,7 @@
 
 #include "access/brin.h"
 #include "access/genam.h"
+#include "access/htup_details.h"
 #include "access/relation.h"
 #include "access/stratnum.h"
 #include "access/table.h"
