@@ -316,7 +316,7 @@ search_brin(const BlockIndex *index, const KeyInterval *intervals, int count, Sn
 		CHECK_FOR_INTERRUPTS();
 		search_for(index, scan, &intervals[i]);
 		/* the index counts ten rows for each block */
-		found += index_getbitmap(scan, bitmap) / 10;
+		found += (double) index_getbitmap(scan, bitmap) / 10;
 	}
 	index_endscan(scan);
 	return found <= most;
