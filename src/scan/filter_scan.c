@@ -23,6 +23,7 @@
 #include "scan/join/block_filter.h"
 #include "scan/partition/partition_bound.h"
 
+#include "access/parallel.h"
 #include "access/tableam.h"
 #include "miscadmin.h"
 #include "storage/predicate.h"
@@ -32,6 +33,23 @@
 
 /* Sort the probes of joins' keys again after this many pages. */
 #define SORT_PAGES				64
+
+/*
+ * What the processes of a parallel scan share, besides the state of core's scan, which follows in
+ * memory
+ */
+typedef struct SharedScan
+{
+	pg_atomic_uint64 blocks_skipped;
+
+	/*
+	 * For each of key_probes, a copy of its filter, which all scans below the
+	 * Gather share; or InvalidDsaPointer.  Filters of joins above the Gather
+	 * are copied, if they are complete when the workers start.  All other
+	 * filters are built in each process's own part of the plan.
+	 */
+	dsa_pointer copies[FLEXIBLE_ARRAY_MEMBER];
+} SharedScan;
 
 typedef struct FilterScanState
 {
@@ -47,9 +65,10 @@ typedef struct FilterScanState
 	Probe	   *once;			/* the probe of a constant, or NULL */
 	BlockFilter *blocks;		/* the blocks to read; NULL: all */
 	bool		in_range;		/* "scan" reads some of them */
-	uint64		blocks_skipped; /* by earlier scans */
+	uint64		blocks_skipped; /* by earlier scans, and by other processes */
 	TableScanDesc scan;			/* NULL: not begun */
 	ParallelTableScanDesc parallel; /* state of a parallel scan, or NULL */
+	SharedScan *shared;			/* what else its processes share */
 	HeapTupleData tuple;		/* the row returned last */
 	int			rows[HEAP_PAGE_ROWS_MAX];	/* rows of the page that passed */
 	int			count;			/* length of "rows"; 0: outside of all pages */
@@ -411,12 +430,15 @@ is_excluded(FilterScanState *state)
 	return excluded;
 }
 
-/* Forget which blocks to read, and end their scan. */
+/* End the scan, and forget which blocks to read. */
 static void
-leave_blocks(FilterScanState *state)
+leave_scan(FilterScanState *state)
 {
-	state->blocks_skipped += block_filter_skipped(state->blocks);
-	block_filter_end(state->blocks);
+	if (state->blocks)
+	{
+		state->blocks_skipped += block_filter_skipped(state->blocks);
+		block_filter_end(state->blocks);
+	}
 	state->blocks = NULL;
 	state->in_range = false;
 	if (state->scan)
@@ -436,8 +458,8 @@ begin_pages(FilterScanState *state, ScanDirection direction)
 		state->excluded = is_excluded(state);
 		/* how many rows are read may tell of hidden ones */
 		if (!state->excluded && state->key_probes != NIL && !state->hides_rows &&
-			state->parallel == NULL && ScanDirectionIsForward(direction))
-			state->blocks = block_filter_begin(ss, state->key_probes);
+			ScanDirectionIsForward(direction))
+			state->blocks = block_filter_begin(ss, state->key_probes, state->parallel);
 	}
 	if (state->scan == NULL && !state->excluded)
 		state->scan = state->blocks ? heap_page_begin_ranges(ss) :
@@ -604,7 +626,7 @@ filter_scan_rescan(CustomScanState *node)
 	state->begun = state->excluded = false;
 	/* the slot pins its page itself */
 	if (state->blocks)
-		leave_blocks(state);
+		leave_scan(state);
 	else if (state->scan)
 		table_rescan(state->scan, NULL);
 	foreach(cell, state->probes)
@@ -619,15 +641,21 @@ filter_scan_rescan(CustomScanState *node)
 
 /* ---- Parallel scans ---- */
 
-/*
- * In shared memory, before the state of the parallel scan: for each of key_probes, a pointer
- * to a copy of its filter, which all scans below the Gather share; or InvalidDsaPointer.
- * Filters of joins above the Gather are copied, if they are complete when the workers start.
- * All other filters are built in each process's own part of the plan.
- */
-#define copies_bytes(probes)	MAXALIGN(list_length(probes) * sizeof(dsa_pointer))
-#define behind_copies(memory, probes) \
-	((ParallelTableScanDesc) ((char *) (memory) + copies_bytes(probes)))
+/* Return the size of the SharedScan of a node. */
+static Size
+shared_bytes(const FilterScanState *state)
+{
+	return MAXALIGN(offsetof(SharedScan, copies) +
+					list_length(state->key_probes) * sizeof(dsa_pointer));
+}
+
+/* Note where the shared memory of a node is. */
+static void
+attach(FilterScanState *state, void *memory)
+{
+	state->shared = memory;
+	state->parallel = (ParallelTableScanDesc) ((char *) memory + shared_bytes(state));
+}
 
 static Size
 filter_scan_estimate_dsm(CustomScanState *node, ParallelContext *context)
@@ -643,7 +671,7 @@ filter_scan_estimate_dsm(CustomScanState *node, ParallelContext *context)
 		if (probe->source)
 			probe->source->copy = InvalidDsaPointer;
 	}
-	return add_size(copies_bytes(state->key_probes),
+	return add_size(shared_bytes(state),
 					table_parallelscan_estimate(node->ss.ss_currentRelation,
 												node->ss.ps.state->es_snapshot));
 }
@@ -674,15 +702,15 @@ filter_scan_initialize_dsm(CustomScanState *node, ParallelContext *context,
 						   void *memory)
 {
 	FilterScanState *state = (FilterScanState *) node;
-	dsa_pointer *copies = memory;
 	ListCell   *cell;
 
 	Assert(state->scan == NULL);
-	state->parallel = behind_copies(memory, state->key_probes);
+	attach(state, memory);
+	pg_atomic_init_u64(&state->shared->blocks_skipped, 0);
 	table_parallelscan_initialize(node->ss.ss_currentRelation, state->parallel,
 								  node->ss.ps.state->es_snapshot);
 	foreach(cell, state->key_probes)
-		copies[foreach_current_index(cell)] =
+		state->shared->copies[foreach_current_index(cell)] =
 			copy_filter(((KeyProbe *) lfirst(cell))->source,
 						node->ss.ps.state->es_query_dsa);
 }
@@ -692,11 +720,10 @@ filter_scan_reinitialize_dsm(CustomScanState *node, ParallelContext *context,
 							 void *memory)
 {
 	FilterScanState *state = (FilterScanState *) node;
-	dsa_pointer *copies = memory;
 
 	/* forget the copies: the joins may have been executed again */
 	for (int i = 0; i < list_length(state->key_probes); i++)
-		copies[i] = InvalidDsaPointer;
+		state->shared->copies[i] = InvalidDsaPointer;
 	table_parallelscan_reinitialize(node->ss.ss_currentRelation, state->parallel);
 }
 
@@ -705,13 +732,12 @@ filter_scan_initialize_worker(CustomScanState *node, shm_toc *toc,
 							  void *memory)
 {
 	FilterScanState *state = (FilterScanState *) node;
-	dsa_pointer *copies = memory;
 	ListCell   *cell;
 
-	state->parallel = behind_copies(memory, state->key_probes);
+	attach(state, memory);
 	foreach(cell, state->key_probes)
 	{
-		dsa_pointer copy = copies[foreach_current_index(cell)];
+		dsa_pointer copy = state->shared->copies[foreach_current_index(cell)];
 
 		if (DsaPointerIsValid(copy))
 			((KeyProbe *) lfirst(cell))->copy =
@@ -730,11 +756,15 @@ filter_scan_shutdown(CustomScanState *node)
 
 	if (state->parallel == NULL)
 		return;
-	state->parallel = NULL;
 	leave_pages(state);
-	if (state->scan)
-		table_endscan(state->scan);
-	state->scan = NULL;
+	leave_scan(state);
+	/* workers have done so when their last row has been read */
+	if (IsParallelWorker())
+		pg_atomic_fetch_add_u64(&state->shared->blocks_skipped, state->blocks_skipped);
+	else
+		state->blocks_skipped += pg_atomic_exchange_u64(&state->shared->blocks_skipped, 0);
+	state->parallel = NULL;
+	state->shared = NULL;
 }
 
 /* ---- EXPLAIN ---- */
@@ -802,11 +832,11 @@ filter_scan_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 	}
 	if (bytes > 0)
 		ExplainPropertyInteger("Filter Size", "kB", (bytes + 1023) / 1024, es);
-	/* these two leave out scans of parallel workers */
 	if (indexes != NIL)
 		ExplainPropertyUInteger("Blocks Skipped", NULL,
 								state->blocks_skipped +
 								(state->blocks ? block_filter_skipped(state->blocks) : 0), es);
+	/* leaves out scans of parallel workers */
 	if (state->scans_excluded > 0)
 		ExplainPropertyUInteger("Scans Skipped by Partition Bound", NULL,
 								state->scans_excluded, es);

@@ -50,13 +50,14 @@ probe_plan_add(CustomScan *scan, const ProbePlan *plan)
 									  list_make5_int(keys->number, keys->kind, keys->integer,
 													 keys->forced, keys->share * SHARE_ONE));
 
-	numbers = list_concat(numbers, list_make3_int(keys->rows_max, keys->own_hash,
-												  keys->block_index));
+	numbers = list_concat(numbers, list_make4_int(keys->rows_max, keys->own_hash,
+												  keys->block_index, keys->block_column));
 	scan->custom_exprs = lappend(scan->custom_exprs, plan->expression);
 	scan->custom_private = lappend(scan->custom_private,
-								   lappend(list_make5(numbers, plan->indexes, plan->types,
-													  keys->functions, keys->collations),
-										   keys->sent));
+								   list_concat(list_make5(numbers, plan->indexes, plan->types,
+														  keys->functions, keys->collations),
+											   list_make3(keys->operators, keys->order,
+														  keys->sent)));
 }
 
 /* Return the probes of a plan: ProbePlans */
@@ -71,8 +72,8 @@ probe_plans(const CustomScan *scan)
 			fields, plan_fields(scan->custom_private, list_length(scan->custom_exprs)))
 	{
 		ProbePlan  *plan = palloc(sizeof(ProbePlan));
-		List	   *lists = plan_fields(lfirst(fields), 6);
-		List	   *numbers = plan_fields(linitial(lists), 13);
+		List	   *lists = plan_fields(lfirst(fields), 8);
+		List	   *numbers = plan_fields(linitial(lists), 14);
 
 		*plan = (ProbePlan)
 		{
@@ -92,9 +93,12 @@ probe_plans(const CustomScan *scan)
 				.keys.rows_max = list_nth_int(numbers, 10),
 				.keys.own_hash = list_nth_int(numbers, 11) != 0,
 				.keys.block_index = list_nth_int(numbers, 12),
+				.keys.block_column = list_nth_int(numbers, 13),
 				.keys.functions = lfourth(lists),
 				.keys.collations = list_nth(lists, 4),
-				.keys.sent = list_nth(lists, 5)
+				.keys.operators = list_nth(lists, 5),
+				.keys.order = list_nth(lists, 6),
+				.keys.sent = list_nth(lists, 7)
 		};
 		plans = lappend(plans, plan);
 	}

@@ -45,7 +45,12 @@ typedef struct KeyProbePlan
 	double		share;			/* share of rows expected to pass */
 	Oid			block_index;	/* tells which blocks to read, see
 								 * block_filter.c; or InvalidOid */
+	int			block_column;	/* number of the key's column that it is asked
+								 * for */
 	int			rows_max;		/* COLLECT_KEYS: give up if there are more */
+	List	   *operators;		/* PROBE_KEYS: OIDs, by which to search
+								 * block_index, see key_end_operators() */
+	List	   *order;			/* COLLECT_KEYS: see key_order_plan() */
 	List	   *sent;			/* COLLECT_KEYS: for foreign servers, see
 								 * SentPlanField; or NIL */
 	List	   *functions;		/* KEY_HASH: OIDs of hash functions, by

@@ -2,7 +2,8 @@
 # filters: the table is stored in the order of its values, nearly so, or not at all; its BRIN
 # indexes have ranges of any size, of which some are not summarized; rows are updated, deleted
 # and inserted between the queries, in transactions that are rolled back, too, and by another
-# session.  Both have to return the same rows.
+# session.  Some of the queries are executed by several processes.  Both have to return the
+# same rows.
 #
 #     BLOCK_SECONDS=3600     more than the 60
 #     FUZZ_SEED=1            the same statements again
@@ -36,9 +37,27 @@ my %value_of = (
 	day => [ date => "date '2000-01-01' + (%s)::int" ],
 	at => [ timestamp => "timestamp '2000-01-01' + (%s) * interval '17 minutes'" ],
 	tz => [ timestamptz => "timestamptz '2000-01-01' + (%s) * interval '1 day'" ],
-	t => [ text => "'t' || (%s)" ]
+	t => [ text => "'t' || (%s)" ],
+	# in the order of the integers
+	o => [ text => "to_char((%s) + 1000, 'FM000000')" ],
+	v => [ 'varchar(20)' => "to_char((%s) + 1000, 'FM000000')" ],
+	c => [ 'char(10)' => "to_char((%s) + 1000, 'FM000000')" ],
+	d => [ 'text COLLATE "C"' => "CASE (%1\$s) %% 9 WHEN 0 THEN '' ELSE chr(40 + (%1\$s) / 700) END || (%1\$s)" ],
+	# with several spellings of a value
+	nd => [ 'text COLLATE blunt' => "CASE (%1\$s) %% 2 WHEN 0 THEN 'A' ELSE 'a' END || to_char((%1\$s) / 2 + 1000, 'FM000000')" ],
+	lo => [ text => "to_char((%s) + 1000, 'FM000000') || repeat('long', 60)" ],
+	num => [ numeric => "CASE (%1\$s) %% 1000 WHEN 7 THEN 'NaN' ELSE round((%1\$s) / 7.0, (%1\$s) %% 3 + 3) END" ],
+	dbl => [ float8 => "CASE (%1\$s) %% 1000 WHEN 7 THEN 'NaN' WHEN 8 THEN '-0' ELSE (%1\$s)::float8 END" ],
+	flt => [ float4 => "CASE (%1\$s) %% 1000 WHEN 7 THEN 'NaN' ELSE (%1\$s)::float4 END" ],
+	u => [ uuid => "overlay('00000000-0000-4000-8000-000000000000'::text PLACING to_char((%s) + 1000, 'FM00000000') FROM 1 FOR 8)::uuid" ],
+	b => [ bytea => "decode(lpad(to_hex((%s) + 1000), 8, '0'), 'hex')" ],
+	i => [ inet => "'10.0.0.0'::inet + (%s)" ],
+	iv => [ interval => "(%s) * interval '1 hour'" ]
 );
 my @columns = sort keys %value_of;
+# Names of operator classes, where they are not those of the types
+my %class_of = ('varchar(20)' => 'text', 'char(10)' => 'bpchar', 'text COLLATE "C"' => 'text', 'text COLLATE blunt' => 'text');
+my %has_no_multi = map { $_ => 1 } qw(text bpchar bytea);
 
 sub values_of
 {
@@ -75,26 +94,28 @@ sub new_tables
 			(SELECT n, CASE WHEN random() >= $null THEN n / $repeated - 500 END AS x FROM generate_series(1, $rows) n) a ORDER BY $order";
 	foreach my $column (@columns)
 	{
-		my $classes = $value_of{$column}[0];
-		my $class = $column eq 't' ? '' : one_of('', '', "${classes}_minmax_multi_ops", "${classes}_bloom_ops");
+		my $type = $class_of{ $value_of{$column}[0] } // $value_of{$column}[0];
+		my $class = one_of('', '', $has_no_multi{$type} ? '' : "${type}_minmax_multi_ops", "${type}_bloom_ops");
 		my $also = chance(0.2) ? ', id' : '';
-		my $ranges = one_of(1, 8, 8, 8, 16, 32);
+		my $ranges = one_of(1, 8, 8, 8, 16, 32, 64);
 
 		push @statements, "CREATE INDEX ON facts ($column)" if chance(0.3);
+		push @statements, "CREATE INDEX ON facts ($column @{[ one_of('DESC', 'COLLATE \"POSIX\"', 'text_pattern_ops') ]})"
+			if $type eq 'text' && $column ne 'nd' && chance(0.2);
 		next if chance(0.3);
 		push @statements, "CREATE INDEX ON facts USING brin ($column $class$also) WITH (pages_per_range = $ranges)";
 	}
-	push @statements, 'ANALYZE facts';
+	push @statements, chance(0.7) ? 'VACUUM ANALYZE facts' : 'ANALYZE facts';
 	return @statements;
 }
 
 # The keys are near each other, at both ends, or anywhere
 sub new_keys
 {
-	my $count = one_of(0, 1, 5, 50, 600);
+	my $count = one_of(0, 1, 5, 16, 20, 50, 600);
 	my $from = one_of(between(-700, 0), between(0, 2000), between(2000, 20000));
 	my $integer = one_of("$from + n", "$from + n", "$from + n % 7", "n * 37 % 20000 - 500", "n % 2 * 15000 - 300",
-		"CASE WHEN n % 3 > 0 THEN $from + n END");
+		"CASE WHEN n % 3 > 0 THEN $from + n END", "n % 4 * 4000 + n % 9", "CASE WHEN n % 2 > 0 THEN n ELSE 20000 - n END");
 
 	return ("TRUNCATE keys", "INSERT INTO keys SELECT n, " . values_of($integer) . " FROM generate_series(1, $count) n",
 		chance(0.7) ? 'ANALYZE keys' : false_statistics('keys'));
@@ -119,7 +140,7 @@ sub new_change
 
 sub new_query
 {
-	my %alike = (s => [qw(s k wide)], k => [qw(s k wide)], wide => [qw(s k wide)]);
+	my %alike = (s => [qw(s k wide)], k => [qw(s k wide)], wide => [qw(s k wide)], o => [qw(o v)], v => [qw(o v)], dbl => [qw(dbl flt)], flt => [qw(dbl flt)]);
 	my $column = one_of(@columns);
 	my $other = one_of(@{ $alike{$column} // [$column] });
 	my $second = one_of(@columns);
@@ -134,11 +155,13 @@ sub new_query
 		"SELECT l.id, f.id FROM $keys l LEFT JOIN facts f ON f.$column = l.$other AND $condition",
 		"SELECT l.id FROM $keys l WHERE NOT EXISTS (SELECT FROM facts f WHERE f.$column = l.$other)",
 		"SELECT g.$column, g.n FROM (SELECT $column, count(*) AS n FROM facts GROUP BY $column) g JOIN $keys l ON g.$column = l.$other",
+		"SELECT f.id, l.id FROM facts f JOIN $keys l ON f.$second = l.$second AND f.$column = l.$other WHERE $condition",
+		"SELECT l.id, f.id FROM $keys l LEFT JOIN facts f ON f.$column = l.$other AND f.$second = l.$second",
 		"SELECT f.id, l.id FROM facts f JOIN $keys l ON f.$column = l.$other JOIN keys m ON f.$second = m.$second",
 		"SELECT f.id, l.id FROM (SELECT id, $column FROM facts f WHERE $condition ORDER BY id OFFSET 0) f JOIN $keys l ON f.$column = l.$other");
 }
 
-my $node = start_server('main', conf => "autovacuum = off\nmax_parallel_workers_per_gather = 0\nsession_preload_libraries = 'bloomfilter'\n");
+my $node = start_server('main', conf => "autovacuum = off\nparallel_setup_cost = 0\nparallel_tuple_cost = 0\nmin_parallel_table_scan_size = 0\nsession_preload_libraries = 'bloomfilter'\n");
 my $session = Session->new($node);
 my $other = Session->new($node);
 my ($queries, $skipping, $failed, $different) = (0, 0, 0, 0);
@@ -155,6 +178,7 @@ sub ask
 srand($seed);
 note "seed $seed";
 ask($session, 'SELECT setseed(' . rand() . ')');
+ask($session, "CREATE COLLATION blunt (provider = icu, locale = 'en-u-ks-level1', deterministic = false)");
 ask($session, "SET enable_nestloop = off; SET enable_mergejoin = off; SET enable_indexscan = off; SET enable_bitmapscan = off");
 while (time < $end && $different == 0)
 {
@@ -175,6 +199,8 @@ while (time < $end && $different == 0)
 			ask($other, new_change());
 		}
 		ask($session, new_change()) if chance(0.6);
+		ask($session, "SET max_parallel_workers_per_gather = @{[ chance(0.3) ? 2 : 0 ]}; SET parallel_leader_participation = @{[ one_of('on', 'on', 'off') ]};
+			SET enable_parallel_hash = @{[ one_of('on', 'off') ]}");
 		foreach my $setting ('force', 'off')
 		{
 			ask($session, "SET bloomfilter.join_filter = $setting");

@@ -11,8 +11,8 @@
 
 typedef struct BlockFilter BlockFilter;
 
-extern Oid	block_index_for(Oid table, AttrNumber attribute, KeyInteger type);
-extern BlockFilter *block_filter_begin(ScanState *node, List *probes);
+extern BlockFilter *block_filter_begin(ScanState *node, List *probes,
+									   ParallelTableScanDesc parallel);
 extern bool block_filter_next(BlockFilter *filter, BlockNumber *first, BlockNumber *last);
 extern uint64 block_filter_skipped(const BlockFilter *filter);
 extern void block_filter_end(BlockFilter *filter);

@@ -499,12 +499,17 @@ key_build_begin(CustomScanState *node, EState *estate, int eflags)
 										ALLOCSET_SMALL_SIZES);
 	key_collector_init(&build->collector, build->plan.kind, get_hash_memory_limit(),
 					   build->plan.expected, build->mcxt);
+	key_collector_keep_ends(&build->collector,
+							key_order_begin(build->plan.order, build->plan.collation));
 	if (build->plan.sent != NIL)
 		build->sent = sent_keys_begin(estate, build->plan.sent);
 	join_filters_begun++;
 }
 
-/* Collect the key of a row, unless the join's hash is recorded, and for foreign servers. */
+/*
+ * Collect the key of a row, unless the join's hash is recorded; its value, if values are kept; and
+ * for foreign servers.
+ */
 static void
 collect_key(KeyBuildState *build, TupleTableSlot *slot)
 {
@@ -518,12 +523,14 @@ collect_key(KeyBuildState *build, TupleTableSlot *slot)
 	if (build->plan.kind != KEY_NONE && !build->records &&
 		key_reader_read(&build->reader, slot, econtext, &key))
 		key_collector_add(&build->collector, key);
-	if (build->sent)
+	if (build->sent || build->collector.order)
 	{
 		bool		isnull;
 		Datum		value = slot_getattr(slot, build->plan.attribute, &isnull);
 
 		if (!isnull)
+			key_collector_add_value(&build->collector, value);
+		if (!isnull && build->sent)
 			sent_keys_add(build->sent, value);
 	}
 	MemoryContextSwitchTo(old);
@@ -541,7 +548,7 @@ key_build_exec(CustomScanState *node)
 		begin_collecting(build);
 	if (TupIsNull(slot))
 		end_collecting(build);
-	else if (!build->records || build->sent)
+	else if (!build->records || build->sent || build->collector.order)
 		collect_key(build, slot);
 	return slot;
 }
@@ -612,8 +619,8 @@ key_build_initialize_worker(CustomScanState *node, shm_toc *toc, void *memory)
 
 	attach(build, memory);
 	/* not the present limit: it may have changed since a cursor was opened */
-	key_collector_init(&build->collector, build->plan.kind, build->shared->limit,
-					   build->plan.expected, build->mcxt);
+	build->collector.limit = build->shared->limit;
+	key_collector_reset(&build->collector);
 }
 
 /* ShutdownCustomScan: leave the shared memory, which is about to be freed with the filter. */
@@ -696,15 +703,15 @@ key_build_write(const KeyBuildPlan *plan)
 	return list_make4(list_concat(list_make5_int(plan->number, plan->kind,
 												 plan->attribute, plan->integer,
 												 plan->expected),
-								  list_make3_int(plan->comes_first, plan->marks,
-												 plan->forced)),
-					  plan->sent, plan->functions, plan->collations);
+								  list_make4_int(plan->comes_first, plan->marks,
+												 plan->forced, plan->collation)),
+					  list_make2(plan->sent, plan->order), plan->functions, plan->collations);
 }
 
 KeyBuildPlan
 key_build_read(List *private)
 {
-	List	   *fields = plan_fields(linitial(plan_fields(private, 4)), 8);
+	List	   *fields = plan_fields(linitial(plan_fields(private, 4)), 9);
 
 	return (KeyBuildPlan)
 	{
@@ -716,7 +723,9 @@ key_build_read(List *private)
 			.comes_first = list_nth_int(fields, 5) != 0,
 			.marks = list_nth_int(fields, 6) != 0,
 			.forced = list_nth_int(fields, 7) != 0,
-			.sent = lsecond(private),
+			.collation = list_nth_int(fields, 8),
+			.sent = linitial(lsecond(private)),
+			.order = lsecond(lsecond(private)),
 			.functions = lthird(private),
 			.collations = lfourth(private)
 	};

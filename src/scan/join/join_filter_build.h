@@ -16,7 +16,8 @@ typedef struct KeyBuildPlan
 {
 	int			number;			/* number of the join filter, from 1 */
 	KeyKind		kind;
-	AttrNumber	attribute;		/* KEY_INTEGER, or sent: the child's column */
+	AttrNumber	attribute;		/* KEY_INTEGER, sent, or with "order": the
+								 * child's column */
 	KeyInteger	integer;		/* KEY_INTEGER: type of the column */
 	int			expected;		/* expected number of keys */
 	bool		comes_first;	/* complete before an outer row is read */
@@ -26,6 +27,8 @@ typedef struct KeyBuildPlan
 								 * to hash the keys here; NIL: record the
 								 * join's hashes */
 	List	   *collations;
+	List	   *order;			/* KEY_HASH: see key_order_plan() */
+	Oid			collation;		/* of the attribute, for "order" */
 	List	   *sent;			/* for foreign servers: SentPlanFields, or NIL */
 } KeyBuildPlan;
 

@@ -40,31 +40,35 @@ oids_of(const Oid *oids, int count)
 }
 
 /*
- * Add a Join Filter Build to a hash join.  Its keys are probed, or mark the join's outer
- * rows, or are sent to foreign servers: "sent" is what add_probes() has returned.  own_hash: the
- * node hashes the keys, and does not record the join's hashes.
+ * Add a Join Filter Build to a hash join.  Its keys are probed where "placement" says, or mark the
+ * join's outer rows if that is NULL; or are sent to foreign servers: "sent" is what add_probes()
+ * has returned.
  */
 void
-add_build(PlanEditor *editor, HashJoin *join, const JoinKey *key,
-		  bool comes_first, bool marks, bool own_hash, List *sent)
+add_build(PlanEditor *editor, HashJoin *join, const JoinKey *key, const Placement *placement,
+		  List *sent)
 {
 	Plan	   *hash = innerPlan(join);
 	Plan	   *child = outerPlan(hash);
 	CustomScan *build = make_node_above(child, editor->next_node_id++,
 										&join_filter_build_node);
+	int			column = placement ? placement->block_column : 0;
 	KeyBuildPlan plan = {
 		.number = ++editor->filters,
 		.kind = key->inner.kind,
-		.attribute = key->inner.columns[0],
+		.attribute = key->inner.columns[column],
 		.integer = key->inner.integer,
 		.expected = (int) Min(child->plan_rows, INT_MAX),
-		.comes_first = comes_first,
-		.marks = marks,
+		.comes_first = placement && placement->blocked,
+		.marks = placement == NULL,
 		.forced = join_filter_setting == JOIN_FILTER_FORCE,
+		.collation = key->inner.collations[column],
+		.order = placement ? placement->order : NIL,
 		.sent = sent
 	};
 
-	if (own_hash)
+	/* the node hashes the keys, and does not record the join's hashes */
+	if (placement && placement->own_hash)
 	{
 		plan.functions = oids_of(key->inner.functions, key->inner.count);
 		plan.collations = oids_of(key->inner.collations, key->inner.count);
@@ -95,18 +99,20 @@ plan_of_key(ProbeKind kind, int number, const SideKey *key)
 }
 
 /*
- * Let a node that stores rows collect the keys of filter "number"; "expressions" are the key,
- * over the node's custom_scan_tlist; "sent" is what add_probes() has returned.
+ * Let a node that stores rows collect the keys of a filter; "expressions" are the key, over the
+ * node's custom_scan_tlist; "sent" is what add_probes() has returned.
  */
 void
-add_collector(CustomScan *node, int number, const SideKey *key, List *expressions,
-			  int rows_max, List *sent)
+add_collector(CustomScan *node, const SideKey *key, const Placement *placement,
+			  List *expressions, int rows_max, List *sent)
 {
-	ProbePlan	plan = plan_of_key(COLLECT_KEYS, number, key);
+	ProbePlan	plan = plan_of_key(COLLECT_KEYS, placement->number, key);
 
 	plan.expression = (Node *) expressions;
 	plan.keys.own_hash = key->same_functions;
 	plan.keys.rows_max = rows_max;
+	plan.keys.block_column = placement->block_column;
+	plan.keys.order = placement->order;
 	plan.keys.sent = sent;
 	probe_plan_add(node, &plan);
 }
@@ -116,13 +122,15 @@ add_collector(CustomScan *node, int number, const SideKey *key, List *expression
  * for an outer row, which fills the store, before it builds its hash table.
  */
 void
-add_store(PlanEditor *editor, HashJoin *join, const SideKey *key, int rows_max, List *sent)
+add_store(PlanEditor *editor, HashJoin *join, const SideKey *key, const Placement *placement,
+		  int rows_max, List *sent)
 {
 	CustomScan *store = make_node_above(outerPlan(join), editor->next_node_id++,
 										&join_filter_store_node);
 
-	add_collector(store, ++editor->filters, key, own_columns(join->hashkeys), rows_max,
-				  sent);
+	Assert(placement->number == editor->filters + 1);
+	editor->filters++;
+	add_collector(store, key, placement, own_columns(join->hashkeys), rows_max, sent);
 	store->scan.plan.startup_cost = 0;
 	outerPlan(join) = &store->scan.plan;
 }
@@ -197,6 +205,8 @@ add_probes(PlanEditor *editor, const Placement *placement)
 		else
 		{
 			plan.keys.block_index = place->block_index;
+			plan.keys.block_column = placement->block_column;
+			plan.keys.operators = OidIsValid(place->block_index) ? placement->operators : NIL;
 			plan.expression = (Node *) (place->in_scan ? probe_in_scan(place, key) :
 										probe_above(editor, place, key));
 			probe_plan_add((CustomScan *) *place->slot, &plan);

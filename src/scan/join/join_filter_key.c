@@ -81,6 +81,8 @@ key_of_join(HashJoin *join, JoinKey *key)
 			inner->expressions = hash->hashkeys;
 		outer->collations[i] = inner->collations[i] =
 			list_nth_oid(join->hashcollations, i);
+		op_input_types(operator, &outer->types[i], &inner->types[i]);
+		outer->families[i] = inner->families[i] = key_family(operator, inner->types[i]);
 	}
 	/* a probe evaluates them again, which must give the same result */
 	if (contain_volatile_functions((Node *) outer->expressions) ||

@@ -84,7 +84,8 @@ filter_room(const KeyCollector *collector)
 static KeyFilter *
 filter_new(KeyCollector *collector, KeyForm form, Size data_bytes)
 {
-	Size		bytes = offsetof(KeyFilter, data) + data_bytes;
+	Size		bytes = offsetof(KeyFilter, data) + data_bytes +
+		(collector->order ? sizeof(KeyEnds) : 0);
 	KeyFilter  *filter = MemoryContextAllocExtended(collector->mcxt, bytes,
 													MCXT_ALLOC_HUGE | MCXT_ALLOC_ZERO);
 
@@ -92,6 +93,7 @@ filter_new(KeyCollector *collector, KeyForm form, Size data_bytes)
 	filter->form = form;
 	filter->least = PG_UINT64_MAX;
 	filter->most = 0;
+	filter->has_ends = collector->order != NULL;
 	filter->bytes = bytes;
 	return filter;
 }
@@ -283,15 +285,37 @@ key_collector_init(KeyCollector *collector, KeyKind kind, Size limit,
 								  PG_UINT32_MAX / 2));
 }
 
+/* Keep the ends of the keys' values, too: key_collector_add_value() adds them. */
+void
+key_collector_keep_ends(KeyCollector *collector, KeyOrder *order)
+{
+	collector->order = order;
+	if (order)
+		collector->ends = MemoryContextAllocZero(collector->mcxt, sizeof(KeyEnds));
+}
+
 void
 key_collector_reset(KeyCollector *collector)
 {
+	KeyOrder   *order = collector->order;
+
 	if (collector->keys)
 		pfree(collector->keys);
 	if (collector->filter)
 		pfree(collector->filter);
+	if (collector->ends)
+		pfree(collector->ends);
 	key_collector_init(collector, collector->kind, collector->limit,
 					   collector->expected, collector->mcxt);
+	key_collector_keep_ends(collector, order);
+}
+
+/* Put the values that were kept into a filter. */
+static void
+write_ends(const KeyCollector *collector, KeyFilter *filter)
+{
+	if (filter->has_ends)
+		memcpy(unconstify(KeyEnds *, key_filter_ends(filter)), collector->ends, sizeof(KeyEnds));
 }
 
 /* Replace the bitmap by a Bloom filter with its keys. */
@@ -379,6 +403,7 @@ key_collector_finish(KeyCollector *collector)
 		flush_keys(collector, false);
 	filter = collector->filter;
 	filter->count = collector->count;
+	write_ends(collector, filter);
 	collector->filter = NULL;
 	key_collector_reset(collector);
 	return filter;
@@ -400,6 +425,7 @@ key_collector_part(KeyCollector *collector)
 	list->count = collector->held;
 	if (collector->held > 0)
 		memcpy(list->data, collector->keys, collector->held * sizeof(uint64));
+	write_ends(collector, list);
 	key_collector_reset(collector);
 	return list;
 }
@@ -433,7 +459,9 @@ merge_bloom(KeyCollector *collector, const KeyFilter *filter)
 void
 key_collector_merge(KeyCollector *collector, const KeyFilter *part)
 {
-	Assert(part->kind == collector->kind);
+	Assert(part->kind == collector->kind && part->has_ends == (collector->order != NULL));
+	if (part->has_ends)
+		key_ends_merge(collector->ends, collector->order, key_filter_ends(part));
 	switch (part->form)
 	{
 		case KEYS_LIST:
@@ -447,6 +475,108 @@ key_collector_merge(KeyCollector *collector, const KeyFilter *part)
 			merge_bloom(collector, part);
 			break;
 	}
+}
+
+/* ---- Ranges of keys ---- */
+
+/* A list of ranges that is being made, in their order */
+typedef struct RangeList
+{
+	KeyRange   *ranges;
+	int			count;
+	int			most;			/* maximum of "count" */
+	uint64		gap;			/* do not part ranges with fewer integers
+								 * between */
+} RangeList;
+
+/* Add keys from "least" to "most", all above those in the list; unite the nearest two ranges. */
+static void
+add_range(RangeList *list, uint64 least, uint64 most)
+{
+	KeyRange   *ranges = list->ranges;
+	int			nearest = 1;
+
+	if (list->count > 0 && least - ranges[list->count - 1].most <= list->gap)
+	{
+		ranges[list->count - 1].most = most;
+		return;
+	}
+	/* there is room for one more */
+	ranges[list->count++] = (KeyRange)
+		{
+			least, most
+		};
+	if (list->count <= list->most)
+		return;
+	for (int i = 2; i < list->count; i++)
+	{
+		if (ranges[i].least - ranges[i - 1].most <
+			ranges[nearest].least - ranges[nearest - 1].most)
+			nearest = i;
+	}
+	ranges[nearest - 1].most = ranges[nearest].most;
+	list->count--;
+	memmove(&ranges[nearest], &ranges[nearest + 1], (list->count - nearest) * sizeof(KeyRange));
+}
+
+/* A bitmap_each() function: add keys to a RangeList. */
+static void
+add_to_ranges(void *list, uint64 *keys, uint32 count)
+{
+	for (uint32 i = 0; i < count; i++)
+		add_range(list, keys[i], keys[i]);
+}
+
+/* Add the words of a bitmap to a RangeList: gaps are above WORD_BITS. */
+static void
+add_words(RangeList *list, const KeyFilter *bitmap)
+{
+	for (uint64 i = 0; i < bitmap->bits / WORD_BITS; i++)
+	{
+		uint64		first = bitmap->base + i * WORD_BITS;
+
+		if (bitmap->data[i] != 0)
+			add_range(list, first + pg_rightmost_one_pos64(bitmap->data[i]),
+					  first + pg_leftmost_one_pos64(bitmap->data[i]));
+	}
+}
+
+static int
+compare_keys(const void *a, const void *b)
+{
+	uint64		one = *(const uint64 *) a;
+	uint64		other = *(const uint64 *) b;
+
+	return one < other ? -1 : one > other;
+}
+
+/*
+ * Set "ranges", an array with room for one more than "most", to ranges that have all keys, which
+ * are integers.  Ranges that follow each other have more than "gap" from one to the other.
+ * Return their number.
+ */
+int
+key_filter_ranges(const KeyFilter *filter, KeyRange *ranges, int most, uint64 gap)
+{
+	RangeList	list = {ranges, 0, most, gap};
+	uint64		keys[KEYS_KEPT_MAX];
+
+	Assert(filter->kind == KEY_INTEGER && most > 0);
+	if (filter->least > filter->most)
+		return 0;
+	if (filter->form == KEYS_BITMAP && gap > WORD_BITS)
+		add_words(&list, filter);
+	else if (filter->form == KEYS_BITMAP)
+		bitmap_each(filter, add_to_ranges, &list);
+	else if (filter->kept > 0)
+	{
+		memcpy(keys, kept_keys(filter), filter->kept * sizeof(uint64));
+		qsort(keys, filter->kept, sizeof(uint64), compare_keys);
+		add_to_ranges(&list, keys, filter->kept);
+	}
+	else
+		add_range(&list, filter->least, filter->most);
+	return list.count;
 }
 
 /* ---- Looking up ---- */

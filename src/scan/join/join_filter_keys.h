@@ -5,7 +5,7 @@
 #ifndef BLOOMFILTER_JOIN_FILTER_KEYS_H
 #define BLOOMFILTER_JOIN_FILTER_KEYS_H
 
-#include "postgres.h"
+#include "join_filter_ends.h"
 
 /* What a key is */
 typedef enum KeyKind
@@ -34,6 +34,7 @@ typedef struct KeyFilter
 	uint64		bits;			/* bitmap: number of bits, a multiple of 64 */
 	uint64		kept;			/* Bloom filter: number of keys kept after its
 								 * image */
+	bool		has_ends;		/* KEY_HASH: a KeyEnds follows the data */
 	Size		bytes;			/* size of the struct, with its data */
 	uint64		data[FLEXIBLE_ARRAY_MEMBER];	/* keys, bits, or an image and
 												 * the "kept" keys */
@@ -53,7 +54,17 @@ typedef struct KeyCollector
 	uint32		room;
 	uint32		room_max;
 	KeyFilter  *filter;			/* NULL: all keys are in "keys" */
+	KeyOrder   *order;			/* KEY_HASH: of the values in "ends"; NULL: do
+								 * not keep values */
+	KeyEnds    *ends;
 } KeyCollector;
+
+/* Some integers among the keys, from "least" to "most" */
+typedef struct KeyRange
+{
+	uint64		least;
+	uint64		most;
+} KeyRange;
 
 /* Keep up to this many integers with a Bloom filter: they take as much memory as the filter. */
 #define KEYS_KEPT_MAX			512
@@ -63,6 +74,14 @@ static inline const uint64 *
 kept_keys(const KeyFilter *filter)
 {
 	return (const uint64 *) ((const char *) filter + filter->bytes) - filter->kept;
+}
+
+/* Return what is known of the values of keys that are hashed, or NULL. */
+static inline const KeyEnds *
+key_filter_ends(const KeyFilter *filter)
+{
+	return filter->has_ends ?
+		(const KeyEnds *) ((const char *) filter + filter->bytes - sizeof(KeyEnds)) : NULL;
 }
 
 /* Return an integer as a key; keys have the order of the integers. */
@@ -94,6 +113,7 @@ mix_key(uint64 key)
 extern void key_collector_init(KeyCollector *collector, KeyKind kind,
 							   Size limit, uint64 expected,
 							   MemoryContext mcxt);
+extern void key_collector_keep_ends(KeyCollector *collector, KeyOrder *order);
 extern void key_collector_reset(KeyCollector *collector);
 extern void key_collector_make_room(KeyCollector *collector);
 extern KeyFilter *key_collector_finish(KeyCollector *collector);
@@ -103,6 +123,7 @@ extern void key_collector_merge(KeyCollector *collector,
 extern bool key_filter_contains(const KeyFilter *filter, uint64 key);
 extern void key_filter_contains_batch(const KeyFilter *filter,
 									  uint64 *keys, int count, bool *found);
+extern int	key_filter_ranges(const KeyFilter *filter, KeyRange *ranges, int most, uint64 gap);
 
 static inline void
 key_collector_add(KeyCollector *collector, uint64 key)
@@ -110,6 +131,14 @@ key_collector_add(KeyCollector *collector, uint64 key)
 	if (unlikely(collector->held == collector->room))
 		key_collector_make_room(collector);
 	collector->keys[collector->held++] = key;
+}
+
+/* Add the value of a key that is also added, if values are kept. */
+static inline void
+key_collector_add_value(KeyCollector *collector, Datum value)
+{
+	if (collector->order)
+		key_ends_add(collector->ends, collector->order, value);
 }
 
 #endif							/* BLOOMFILTER_JOIN_FILTER_KEYS_H */

@@ -15,17 +15,19 @@
  */
 #include "join_filter_plan.h"
 
-#include "block_filter.h"
+#include "block_index.h"
 #include "join_filter_store.h"
 #include "scan/foreign/foreign_filter.h"
 #include "scan/settings.h"
 
 #include "access/table.h"
 #include "catalog/pg_proc.h"
+#include "catalog/pg_type.h"
 #include "miscadmin.h"
 #include "parser/parsetree.h"
 #include "utils/lsyscache.h"
 #include "utils/rel.h"
+#include "utils/typcache.h"
 
 /* Measured costs of a child's row in the node above, in ns (docs/performance.md) */
 #define JOIN_INTEGER_NS			65.0
@@ -341,6 +343,47 @@ find_foreign(const PlanEditor *editor, Plan **slot, const AttrNumber *columns,
 	return true;
 }
 
+/* Return the operators by which an index can be searched for a column of the key, or NIL. */
+static List *
+operators_of(const Placement *placement, int column)
+{
+	const SideKey *key = placement->key;
+	Oid			type = key->types[column];
+
+	/* the filter has the ends of integers, but as if these were signed */
+	if (key->kind == KEY_INTEGER)
+		return type == OIDOID ? NIL :
+			key_end_operators(lookup_type_cache(type, TYPECACHE_BTREE_OPFAMILY)->btree_opf,
+							  type, type);
+	return OidIsValid(key->families[column]) && placement->collected &&
+		placement->collected->columns[column] != 0 ?
+		key_end_operators(key->families[column], type, placement->collected->types[column]) : NIL;
+}
+
+/*
+ * Find an index that tells which blocks of a table to scan.  The values of only one column are
+ * kept, so it is the same in all tables.
+ */
+static void
+find_block_index(Place *place, Oid table, const AttrNumber *attributes, Placement *placement)
+{
+	for (int i = 0; i < placement->key->count && !OidIsValid(place->block_index); i++)
+	{
+		List	   *operators = operators_of(placement, i);
+
+		if (operators == NIL || (placement->operators != NIL && placement->block_column != i))
+			continue;
+		place->block_index = block_index_for(table, attributes[i], operators,
+											 placement->key->collations[i], &placement->pages);
+		if (!OidIsValid(place->block_index))
+			continue;
+		placement->block_column = i;
+		placement->operators = operators;
+		/* blocks are skipped only if the keys are known when the scan begins */
+		placement->blocked = true;
+	}
+}
+
 /*
  * Find a place in the scan of a table, if it can probe.  Below a Gather, only parallel-aware
  * scans can.
@@ -374,12 +417,8 @@ find_scan(const PlanEditor *editor, Plan **slot, const AttrNumber *columns,
 	place = add_place(placement, slot, columns);
 	place->in_scan = true;
 	placement->probed += rows * placement->fraction;
-	if (placement->key->kind != KEY_INTEGER || plan->parallel_aware || editor->hides_rows)
-		return true;
-	place->block_index = block_index_for(table_of(editor, plan), attributes[0],
-										 placement->key->integer);
-	/* blocks are skipped only if the keys are known when the scan begins */
-	placement->blocked |= OidIsValid(place->block_index);
+	if (!editor->hides_rows)
+		find_block_index(place, table_of(editor, plan), attributes, placement);
 	return true;
 }
 

@@ -354,6 +354,23 @@ drops_outer(JoinType type)
 	}
 }
 
+/* After find_places(), plan to compare "keys" keys if values are to be kept. */
+static void
+order_keys(Placement *placement, double keys)
+{
+	int			column = placement->block_column;
+	ListCell   *cell;
+
+	if (placement->pages == 0 || placement->key->kind == KEY_INTEGER)
+		return;
+	placement->order = key_order_plan(placement->key->families[column],
+									  placement->collected->types[column],
+									  placement->key->collations[column], keys,
+									  placement->pages, join_filter_setting == JOIN_FILTER_FORCE);
+	foreach(cell, placement->order == NIL ? placement->places : NIL)
+		((Place *) lfirst(cell))->block_index = InvalidOid;
+}
+
 /* Find the places on the outer side of a hash join; return whether a filter pays there. */
 static bool
 find_worthy_places(const PlanEditor *editor, HashJoin *join, Placement *placement)
@@ -427,6 +444,7 @@ find_stored_places(const PlanEditor *editor, HashJoin *join, Plan **side, double
 	placement->fraction = 1;
 	add_saved(editor, placement, rows, cost_of_row(&join->join.plan));
 	find_places(editor, side, placement);
+	order_keys(placement, stored);
 	return placement->places != NIL &&
 		(join_filter_setting == JOIN_FILTER_FORCE || worth_it(placement, stored, other));
 }
@@ -442,7 +460,7 @@ store_outer_rows(PlanEditor *editor, HashJoin *join, const JoinKey *key)
 	Plan	   *hash = innerPlan(join);
 	Plan	  **inner = &outerPlan(hash);
 	double		rows = (*inner)->plan_rows;
-	Placement	placement = {.key = &key->inner};
+	Placement	placement = {.key = &key->inner, .collected = &key->outer};
 	List	   *sent;
 
 	/* if not all rows are wanted, the first ones come after all are stored */
@@ -466,7 +484,7 @@ store_outer_rows(PlanEditor *editor, HashJoin *join, const JoinKey *key)
 		(void) foreign_filter_depend(hash, list_nth_int(sent, SENT_PARAMETER));
 	/* the hash table is sized by this, and grows if the node gives up */
 	outerPlan(hash)->plan_rows = clamp_row_est(rows * placement.share);
-	add_store(editor, join, &key->outer,
+	add_store(editor, join, &key->outer, &placement,
 			  (int) Min(Max(rows * STORED_SHARE_MAX, STORED_ROWS_MIN), INT_MAX), sent);
 	return true;
 }
@@ -492,7 +510,10 @@ feed_keys(PlanEditor *editor, HashJoin *join, Plan *feeder, const JoinKey *key)
 	JoinType	type = join->join.jointype;
 	const SideKey *own = feeds_outer ? &key->outer : &key->inner;
 	Plan	  **other = feeds_outer ? &outerPlan(innerPlan(join)) : &outerPlan(join);
-	Placement	placement = {.key = feeds_outer ? &key->inner : &key->outer};
+	Placement	placement = {
+		.key = feeds_outer ? &key->inner : &key->outer,
+		.collected = own
+	};
 	List	   *columns = NIL;
 
 	/* a full join returns the rows of both sides */
@@ -512,7 +533,8 @@ feed_keys(PlanEditor *editor, HashJoin *join, Plan *feeder, const JoinKey *key)
 	if (!find_stored_places(editor, join, other, feeder->plan_rows, 0, &placement))
 		return;
 	(void) add_probes(editor, &placement);
-	add_collector((CustomScan *) feeder, ++editor->filters, own, columns,
+	editor->filters++;
+	add_collector((CustomScan *) feeder, own, &placement, columns,
 				  (int) Min(feeder->plan_rows, INT_MAX), NIL);
 }
 
@@ -537,7 +559,11 @@ static void
 filter_outer_side(PlanEditor *editor, HashJoin *join, JoinKey *key)
 {
 	Plan	   *plan = &join->join.plan;
-	Placement	placement = {.key = &key->outer, .number = editor->filters + 1};
+	Placement	placement = {
+		.key = &key->outer,
+		.collected = &key->inner,
+		.number = editor->filters + 1
+	};
 	Placement	start;
 	bool		has_effects;
 	List	   *sent;
@@ -576,6 +602,7 @@ filter_outer_side(PlanEditor *editor, HashJoin *join, JoinKey *key)
 		return;
 	placement.own_hash = hashes_faster(key, outerPlan(innerPlan(plan))->plan_rows,
 									   placement.probed);
+	order_keys(&placement, outerPlan(innerPlan(plan))->plan_rows);
 	sent = add_probes(editor, &placement);
 	if (sent != NIL)
 		(void) foreign_filter_depend(outerPlan(plan), list_nth_int(sent, SENT_PARAMETER));
@@ -583,7 +610,7 @@ filter_outer_side(PlanEditor *editor, HashJoin *join, JoinKey *key)
 	placement.blocked &= !has_effects;
 	if (placement.only_foreign)
 		key->inner.kind = KEY_NONE;
-	add_build(editor, join, key, placement.blocked, false, placement.own_hash, sent);
+	add_build(editor, join, key, &placement, sent);
 }
 
 /*
@@ -660,7 +687,7 @@ mark_join(PlanEditor *editor, HashJoin *join)
 		return;
 	/* the mark replaces the join's own hash, whatever the key is */
 	key.inner.kind = KEY_HASH;
-	add_build(editor, join, &key, false, true, false, NIL);
+	add_build(editor, join, &key, NULL, NIL);
 }
 
 /* ---- Statements ---- */

@@ -23,6 +23,8 @@ typedef struct SideKey
 	Oid			collations[KEY_COLUMNS_MAX];
 	bool		same_functions; /* both sides have the same hash functions */
 	bool		may_fail;		/* a hash function may raise an error */
+	Oid			types[KEY_COLUMNS_MAX]; /* as the join compares them */
+	Oid			families[KEY_COLUMNS_MAX];	/* their orders, see key_family() */
 } SideKey;
 
 typedef struct JoinKey
@@ -69,6 +71,8 @@ typedef struct Placement
 	bool		tried;			/* "share" is a guess */
 	bool		shared;			/* a Parallel Hash's processes share it */
 	bool		own_hash;		/* the keys are hashed by us only */
+	const SideKey *collected;	/* the key that is collected; NULL: its values
+								 * are not at hand */
 	Oid			foreign_type;	/* type by which to hash keys for foreign
 								 * servers; InvalidOid: do not send them */
 	double		fraction;		/* fraction of the outer rows that is expected
@@ -83,6 +87,13 @@ typedef struct Placement
 	double		foreign;		/* expected rows of foreign scans */
 	bool		foreign_unknown;	/* may be many more: not analyzed */
 	double		saved;			/* nanoseconds that the dropped rows save */
+	int			block_column;	/* number of the key's column whose values are
+								 * searched for in indexes of blocks */
+	List	   *operators;		/* by which to search, see
+								 * key_end_operators(); NIL: in no index yet */
+	double		pages;			/* of tables with such an index */
+	List	   *order;			/* how to compare keys that are collected, see
+								 * key_order_plan() */
 } Placement;
 
 /* join_filter_key.c */
@@ -108,11 +119,11 @@ extern void find_places(const PlanEditor *editor, Plan **slot, Placement *placem
 
 /* join_filter_edit.c */
 extern void add_build(PlanEditor *editor, HashJoin *join, const JoinKey *key,
-					  bool comes_first, bool marks, bool own_hash, List *sent);
-extern void add_collector(CustomScan *node, int number, const SideKey *key,
+					  const Placement *placement, List *sent);
+extern void add_collector(CustomScan *node, const SideKey *key, const Placement *placement,
 						  List *expressions, int rows_max, List *sent);
-extern void add_store(PlanEditor *editor, HashJoin *join, const SideKey *key, int rows_max,
-					  List *sent);
+extern void add_store(PlanEditor *editor, HashJoin *join, const SideKey *key,
+					  const Placement *placement, int rows_max, List *sent);
 extern List *add_probes(PlanEditor *editor, const Placement *placement);
 extern void check_filters(const PlanEditor *editor);
 

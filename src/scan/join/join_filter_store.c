@@ -77,6 +77,7 @@ stored_keys_begin(PlanState *node)
 		if (keys->reader.expressions[i] == NULL)
 			*attribute = result_column(node->plan, *attribute);
 	}
+	keys->block_column = plan->keys.block_column;
 	keys->rows_max = plan->keys.rows_max;
 	keys->econtext = CreateExprContext(node->state);
 	keys->source.number = plan->keys.number;
@@ -84,6 +85,8 @@ stored_keys_begin(PlanState *node)
 								 ALLOCSET_SMALL_SIZES);
 	key_collector_init(&keys->collector, plan->keys.kind, get_hash_memory_limit(),
 					   plan->keys.rows_max, mcxt);
+	key_collector_keep_ends(&keys->collector,
+							key_order_begin(plan->keys.order, keys->reader.collations[plan->keys.block_column]));
 	if (plan->keys.sent != NIL)
 		keys->sent = sent_keys_begin(node->state, plan->keys.sent);
 	join_filters_begun++;
@@ -114,12 +117,15 @@ stored_keys_add(StoredKeys *keys, TupleTableSlot *slot)
 	old = MemoryContextSwitchTo(keys->econtext->ecxt_per_tuple_memory);
 	if (key_reader_read(&keys->reader, slot, keys->econtext, &key))
 		key_collector_add(&keys->collector, key);
-	if (keys->sent)
+	if (keys->sent || keys->collector.order)
 	{
 		bool		isnull;
-		Datum		value = slot_getattr(slot, keys->reader.attributes[0], &isnull);
+		Datum		value = slot_getattr(slot, keys->reader.attributes[keys->block_column],
+										 &isnull);
 
 		if (!isnull)
+			key_collector_add_value(&keys->collector, value);
+		if (!isnull && keys->sent)
 			sent_keys_add(keys->sent, value);
 	}
 	MemoryContextSwitchTo(old);

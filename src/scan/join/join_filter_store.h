@@ -13,6 +13,7 @@
 typedef struct StoredKeys
 {
 	KeyReader	reader;			/* reads the key of a row */
+	int			block_column;	/* number of the column whose values are kept */
 	int			rows_max;		/* give up if there are more rows */
 	ExprContext *econtext;		/* for that */
 	KeySource	source;			/* its filter: NULL until all rows are stored */
