@@ -20,7 +20,7 @@
  *
  * All machines must compute the same size, or their filters could not be united.  So the load
  * is rounded down to a multiple of 1/1024: a difference in the last digit of exp() or log()
- * then does not matter.  docs/dev/internals.md has the measurements behind the shares of layers.
+ * then does not matter.  README.md has the measurements behind the shares of layers.
  */
 #include "sizing.h"
 

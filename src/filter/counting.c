@@ -14,7 +14,7 @@
  *
  * Additions and removals of an element change the first layer that contains it.  If earlier
  * layers contained it when it was added, that is the first one of them; else it is the layer
- * that was the last then, since only the last layer gets new bits.  docs/dev/internals.md says
+ * that was the last then, since only the last layer gets new bits.  README.md says
  * why any other layer would lose elements.  For the same reason, a union must have one layer.
  */
 #include "ops.h"

@@ -151,7 +151,7 @@ sub check_links
 
 my @pages = ('README.md', 'CHANGELOG.md', 'CONTRIBUTING.md', 'MAINTAINERS.md', 'SECURITY.md', 'test/README.md',
 	map { substr($_, length("$root/")) }
-	  sort(glob("$root/docs/*.md"), glob("$root/docs/*/*.md"), glob("$root/examples/*.md")));
+	  sort(map { glob("$root/$_") } 'docs/*.md', 'docs/*/*.md', 'examples/*.md', 'src/*/README.md', 'src/*/*/README.md'));
 my @reference = grep { m{^docs/reference/} } @pages;
 
 my $node = PostgreSQL::Test::Cluster->new('docs');

@@ -10,7 +10,7 @@
  *
  * Which joins.  Those that are executed once, and drop outer rows without a partner.  Anti,
  * left and full joins return these rows; there the filter marks them, and the join need not
- * look them up. docs/dev/internals.md says why that is correct, which filters the processes
+ * look them up. README.md says why that is correct, which filters the processes
  * of a query may share, and what EXPLAIN must not reveal about hidden rows.
  *
  * The other way.  If the outer side is expected to return far fewer rows than the inner, these
