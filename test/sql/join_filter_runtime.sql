@@ -254,7 +254,7 @@ SELECT * FROM compare('WITH c AS MATERIALIZED (SELECT f.id, f.k FROM facts f JOI
 -- The outer rows that a join marks, as EXPLAIN ANALYZE counts them: none that has a partner,
 -- and nearly all others; rows with a NULL may be marked or not
 CREATE FUNCTION marked(query text) RETURNS bigint LANGUAGE sql AS
-$$ SELECT max(substring(line FROM 'Outer Rows Marked: (\d+)')::bigint) FROM plan_of(query, 'ANALYZE, COSTS off, TIMING off, SUMMARY off') line $$;
+$$ SELECT max(substring(line FROM 'Outer Rows Unmatched: (\d+)')::bigint) FROM plan_of(query, 'ANALYZE, COSTS off, TIMING off, SUMMARY off') line $$;
 CREATE TABLE visits (id int, k int, t text, p int) WITH (autovacuum_enabled = off);
 INSERT INTO visits SELECT i, CASE WHEN i % 10 > 0 THEN i END, 'v' || i, i % 2 FROM generate_series(1, 20000) i;
 CREATE TABLE listed (k bigint, t text, p int) WITH (autovacuum_enabled = off);

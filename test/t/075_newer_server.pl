@@ -43,7 +43,7 @@ my $force = 'SET bloomfilter.join_filter = force';
 my %nodes = (
 	'Join Filter Build|Join Filter Probe' =>
 		[ $force, 'SELECT * FROM texts a JOIN (SELECT t FROM texts GROUP BY t LIMIT 100) b USING (t)' ],
-	'Outer Rows Marked' => [ $force, 'SELECT * FROM texts a LEFT JOIN texts b ON b.t = a.t AND b.n < 100', 'ANALYZE, ' ],
+	'Outer Rows Unmatched' => [ $force, 'SELECT * FROM texts a LEFT JOIN texts b ON b.t = a.t AND b.n < 100', 'ANALYZE, ' ],
 	'Filter Bypass' => [ 'SET bloomfilter.filter_scan = force', 'SELECT * FROM numbers a WHERE NOT EXISTS (SELECT FROM list b WHERE b.n = a.n)' ],
 	'Partition Filter' => [ 'SET bloomfilter.partition_filter = on', 'SELECT * FROM parts WHERE id = 7' ],
 	'Filter Servers|_bloom_may_contain' => [ "$force; SET bloomfilter.foreign_filter = on",

@@ -11,9 +11,9 @@
  * made.  A server that hashes rows at another time would make us lose rows, so the filter is not
  * used unless the finished hash table has as many rows as we have hashes.  Foreign servers get a separate filter (sent_keys.c).
  *
- * Marks.  An anti or a left join returns outer rows without a partner, so these cannot be
+ * Unmatched rows.  An anti or a left join returns outer rows without a partner, so these cannot be
  * dropped.  But once the filter is complete, the join's hash of an outer row that is not in
- * the filter is replaced by the mark, the hash of an empty bucket of the first batch: the row
+ * the filter is replaced by the hash of an empty bucket of the first batch: the row
  * is compared with no other and not written to a file.  The join still checks its own
  * condition.
  *
@@ -43,10 +43,10 @@
 #define PHASE_INNER_HASHED		PHJ_BUILD_HASHING_OUTER
 #endif
 
-/* Fields of Instrumentation that count the keys and bytes of all builds, and the rows marked */
+/* Fields of Instrumentation that count the keys and bytes of all builds, and the unmatched rows */
 #define keys_collected			ntuples2
 #define bytes_of_filters		nfiltered2
-#define rows_marked				nfiltered1
+#define rows_unmatched				nfiltered1
 
 /* Keys that a process has collected, in dynamic shared memory */
 typedef struct SharedPart
@@ -78,11 +78,11 @@ typedef struct SharedKeys
 } SharedKeys;
 
 /*
- * Values of "mark" that cannot be marks: many rows have the hash 0, and no hash table has
+ * Values of "unmatched_hash" that are none: many rows have the hash 0, and no hash table has
  * PG_UINT32_MAX buckets.
  */
-#define MARK_NONE				0	/* no bucket is empty: mark no row */
-#define MARK_UNKNOWN			PG_UINT32_MAX
+#define UNMATCHED_NONE				0	/* no bucket is empty: find no row */
+#define UNMATCHED_UNKNOWN			PG_UINT32_MAX
 
 #if PG_VERSION_NUM < 180000
 /* Hash of a row whose columns are being hashed */
@@ -116,8 +116,10 @@ struct KeyBuildState
 	KeyFilter  *made;			/* the filter until key_source_open() checks
 								 * it */
 	uint64		rows;			/* what rows_to_find() was when it was made */
-	ProbeSwitch marking;		/* pauses marking if few rows are marked */
-	uint32		mark;			/* hash of marked rows, see find_mark() */
+	ProbeSwitch unmatched_switch;	/* pauses the look-ups if few rows are
+									 * unmatched */
+	uint32		unmatched_hash; /* hash of unmatched rows, see
+								 * find_unmatched_hash() */
 	SentKeys   *sent;			/* keys for foreign servers, or NULL */
 	SharedKeys *shared;			/* shared state of a Parallel Hash, or NULL */
 	dsa_area   *area;			/* memory of "shared", its parts and filter */
@@ -140,12 +142,12 @@ uint64		join_filters_begun = 0;
 /* ---- The join's hashes ---- */
 
 /*
- * Return the mark: the number of an empty bucket, used as a hash.  A row with this hash
+ * Return the hash of unmatched rows: the number of an empty bucket, used as a hash.  A row with this hash
  * belongs to that bucket of the first batch.  No inner row has this hash, not even in later
  * batches or the skew table.
  */
 static uint32
-find_mark(const KeyBuildState *build, const KeyFilter *filter)
+find_unmatched_hash(const KeyBuildState *build, const KeyFilter *filter)
 {
 	HashJoinTable table = build->source.hash->hashtable;
 
@@ -156,33 +158,33 @@ find_mark(const KeyBuildState *build, const KeyFilter *filter)
 			!key_filter_contains(filter, bucket))
 			return bucket;
 	}
-	return MARK_NONE;
+	return UNMATCHED_NONE;
 }
 
 /* Is it known that an outer row with this hash has no partner? */
 static bool
-is_marked(KeyBuildState *build, uint32 hash)
+is_unmatched(KeyBuildState *build, uint32 hash)
 {
 	const KeyFilter *filter = key_source_filter(&build->source);
 	bool		found;
 
-	if (filter == NULL || !probe_switch_is_on(&build->marking, 1))
+	if (filter == NULL || !probe_switch_is_on(&build->unmatched_switch, 1))
 		return false;
 	/* not earlier, because the hash table did not have all of its buckets */
-	if (unlikely(build->mark == MARK_UNKNOWN))
-		build->mark = find_mark(build, filter);
-	if (unlikely(build->mark == MARK_NONE))
+	if (unlikely(build->unmatched_hash == UNMATCHED_UNKNOWN))
+		build->unmatched_hash = find_unmatched_hash(build, filter);
+	if (unlikely(build->unmatched_hash == UNMATCHED_NONE))
 		return false;
 	found = key_filter_contains(filter, hash);
-	probe_switch_count(&build->marking, 1, found);
+	probe_switch_count(&build->unmatched_switch, 1, found);
 	if (!found && build->css.ss.ps.instrument)
-		build->css.ss.ps.instrument->rows_marked++;
+		build->css.ss.ps.instrument->rows_unmatched++;
 	return !found;
 }
 
 #if PG_VERSION_NUM < 180000
 /*
- * Replaces a hash function of the join: calls it, and records or marks the row's hash after
+ * Replaces a hash function of the join: calls it, and records or replaces the row's hash after
  * its last column.  The join does not hash a column that is NULL.  So we may combine
  * hashes of two rows that have a NULL, which does no harm because such rows have no partner.
  */
@@ -210,9 +212,9 @@ record_hash(PG_FUNCTION_ARGS)
 	/* a superfluous key does no harm */
 	if (row == &build->inner_hash)
 		key_collector_add(&build->collector, row->hash);
-	/* the join combines the result with "before", and gets the mark */
-	else if (is_marked(build, row->hash))
-		hash = key_combine(before, build->mark);
+	/* the join combines the result with "before", and gets this hash */
+	else if (is_unmatched(build, row->hash))
+		hash = key_combine(before, build->unmatched_hash);
 	return UInt32GetDatum(hash);
 }
 
@@ -237,7 +239,7 @@ record_hashes(KeyBuildState *build, HashJoinTable table)
 	{
 		replace_function(build, &build->inner_hash, i, &build->inner_functions[i],
 						 &table->inner_hashfunctions[i]);
-		if (build->plan.marks)
+		if (build->plan.finds_unmatched)
 			replace_function(build, &build->outer_hash, i, &build->outer_functions[i],
 							 &table->outer_hashfunctions[i]);
 	}
@@ -255,15 +257,15 @@ record_hash(ExprState *expression, ExprContext *econtext, bool *isnull)
 	return hash;
 }
 
-/* An ExprStateEvalFunc: return the join's hash of an outer row, or the mark */
+/* An ExprStateEvalFunc: return the join's hash of an outer row, or that of unmatched ones */
 static Datum
-mark_hash(ExprState *expression, ExprContext *econtext, bool *isnull)
+hash_outer_row(ExprState *expression, ExprContext *econtext, bool *isnull)
 {
 	KeyBuildState *build = expression->evalfunc_private;
 	Datum		hash = ExecEvalExpr(build->outer_expression, econtext, isnull);
 
-	return !*isnull && is_marked(build, DatumGetUInt32(hash)) ?
-		UInt32GetDatum(build->mark) : hash;
+	return !*isnull && is_unmatched(build, DatumGetUInt32(hash)) ?
+		UInt32GetDatum(build->unmatched_hash) : hash;
 }
 
 /* Let a function of ours replace an expression of the join. */
@@ -295,7 +297,7 @@ forget_filter(KeyBuildState *build)
 		pfree(build->made);
 	build->made = NULL;
 	build->source.table = NULL;
-	build->mark = MARK_UNKNOWN;
+	build->unmatched_hash = UNMATCHED_UNKNOWN;
 }
 
 static void
@@ -494,7 +496,7 @@ key_build_begin(CustomScanState *node, EState *estate, int eflags)
 						true, &node->ss.ps);
 	build->source.number = build->plan.number;
 	build->source.build = build;
-	probe_switch_init(&build->marking, 0, build->plan.forced);
+	probe_switch_init(&build->unmatched_switch, 0, build->plan.forced);
 	build->mcxt = AllocSetContextCreate(CurrentMemoryContext, "keys of a join",
 										ALLOCSET_SMALL_SIZES);
 	key_collector_init(&build->collector, build->plan.kind, get_hash_memory_limit(),
@@ -671,9 +673,9 @@ key_build_explain(CustomScanState *node, List *ancestors, ExplainState *es)
 		ExplainPropertyInteger("Filter Size", "kB",
 							   (int64) (bytes / times + 1023) / 1024, es);
 	}
-	if (build->plan.marks)
-		ExplainPropertyInteger("Outer Rows Marked", NULL,
-							   (int64) instrument->rows_marked, es);
+	if (build->plan.finds_unmatched)
+		ExplainPropertyInteger("Outer Rows Unmatched", NULL,
+							   (int64) instrument->rows_unmatched, es);
 	if (build->sent)
 		sent_keys_explain(build->sent, es);
 }
@@ -703,7 +705,7 @@ key_build_write(const KeyBuildPlan *plan)
 	return list_make4(list_concat(list_make5_int(plan->number, plan->kind,
 												 plan->attribute, plan->integer,
 												 plan->expected),
-								  list_make4_int(plan->comes_first, plan->marks,
+								  list_make4_int(plan->comes_first, plan->finds_unmatched,
 												 plan->forced, plan->collation)),
 					  list_make2(plan->sent, plan->order), plan->functions, plan->collations);
 }
@@ -721,7 +723,7 @@ key_build_read(List *private)
 			.integer = list_nth_int(fields, 3),
 			.expected = list_nth_int(fields, 4),
 			.comes_first = list_nth_int(fields, 5) != 0,
-			.marks = list_nth_int(fields, 6) != 0,
+			.finds_unmatched = list_nth_int(fields, 6) != 0,
 			.forced = list_nth_int(fields, 7) != 0,
 			.collation = list_nth_int(fields, 8),
 			.sent = linitial(lsecond(private)),
@@ -751,9 +753,9 @@ key_build_link(HashJoinState *join, List **answers)
 		if (build->records)
 			replace_expression(build, &build->inner_expression,
 							   &hash->hash_expr, record_hash);
-		if (build->plan.marks)
+		if (build->plan.finds_unmatched)
 			replace_expression(build, &build->outer_expression,
-							   &join->hj_OuterHash, mark_hash);
+							   &join->hj_OuterHash, hash_outer_row);
 #endif
 	}
 	if (build->sent)

@@ -21,8 +21,9 @@ typedef struct KeyBuildPlan
 	KeyInteger	integer;		/* KEY_INTEGER: type of the column */
 	int			expected;		/* expected number of keys */
 	bool		comes_first;	/* complete before an outer row is read */
-	bool		marks;			/* marks outer rows; only with KEY_HASH */
-	bool		forced;			/* never pauses marking */
+	bool		finds_unmatched;	/* finds outer rows without a partner;
+									 * only with KEY_HASH */
+	bool		forced;			/* never pauses that */
 	List	   *functions;		/* KEY_HASH: OIDs of hash functions by which
 								 * to hash the keys here; NIL: record the
 								 * join's hashes */

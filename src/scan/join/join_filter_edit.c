@@ -40,8 +40,8 @@ oids_of(const Oid *oids, int count)
 }
 
 /*
- * Add a Join Filter Build to a hash join.  Its keys are probed where "placement" says, or mark the
- * join's outer rows if that is NULL; or are sent to foreign servers: "sent" is what add_probes()
+ * Add a Join Filter Build to a hash join.  Its keys are probed where "placement" says, or find the
+ * join's outer rows without a partner if that is NULL; or are sent to foreign servers: "sent" is what add_probes()
  * has returned.
  */
 void
@@ -60,7 +60,7 @@ add_build(PlanEditor *editor, HashJoin *join, const JoinKey *key, const Placemen
 		.integer = key->inner.integer,
 		.expected = (int) Min(child->plan_rows, INT_MAX),
 		.comes_first = placement && placement->blocked,
-		.marks = placement == NULL,
+		.finds_unmatched = placement == NULL,
 		.forced = join_filter_setting == JOIN_FILTER_FORCE,
 		.collation = key->inner.collations[column],
 		.order = placement ? placement->order : NIL,
@@ -222,7 +222,7 @@ add_probes(PlanEditor *editor, const Placement *placement)
 typedef struct FilterSeen
 {
 	bool		built;
-	bool		marks;			/* marks outer rows of its join */
+	bool		finds_unmatched;	/* finds unmatched rows of its join */
 	bool		sent;			/* sent to foreign servers */
 	bool		shared;			/* built by all processes of a Parallel Hash */
 	const Plan *origin;			/* origin of the rows that the builder reads */
@@ -246,7 +246,7 @@ see_filters(Plan *plan, const Plan *origin, FilterSeen *seen)
 
 		Assert(!filter->built);
 		filter->built = true;
-		filter->marks = build.marks;
+		filter->finds_unmatched = build.finds_unmatched;
 		filter->sent = build.sent != NIL;
 		filter->shared = plan->parallel_aware;
 		filter->origin = origin;
@@ -280,7 +280,7 @@ see_filters(Plan *plan, const Plan *origin, FilterSeen *seen)
 #endif
 
 /*
- * Assert that each filter is built once; that it is probed or sent, or else marks rows; and
+ * Assert that each filter is built once; that it is probed or sent, or else finds unmatched rows; and
  * that the process that built it probes it, unless all processes have built it.
  */
 void
@@ -301,7 +301,7 @@ check_filters(const PlanEditor *editor)
 		const FilterSeen *filter = &seen[number];
 
 		Assert(filter->built && !(filter->sent && filter->shared) &&
-			   filter->marks == (filter->probed == NIL && !filter->sent));
+			   filter->finds_unmatched == (filter->probed == NIL && !filter->sent));
 		foreach(cell, filter->probed)
 			Assert(filter->shared || filter->origin == NULL ||
 				   filter->origin == lfirst(cell));

@@ -9,7 +9,7 @@
  * of these filters, so they do not change the order of joins.
  *
  * Which joins.  Those that are executed once, and drop outer rows without a partner.  Anti,
- * left and full joins return these rows; there the filter marks them, and the join need not
+ * left and full joins return these rows; there the filter finds them, and the join need not
  * look them up. README.md says why that is correct, which filters the processes
  * of a query may share, and what EXPLAIN must not reveal about hidden rows.
  *
@@ -48,11 +48,11 @@
 
 /*
  * Measured costs, in ns (docs/dev/measurements.md): of probing a row, of looking a row up by
- * the join's own hash to mark it, and of collecting a key
+ * the join's own hash in the filter, and of collecting a key
  */
 #define PROBE_INTEGER_NS		15.0
 #define PROBE_HASH_NS			40.0
-#define MARK_NS					15.0
+#define UNMATCHED_NS					15.0
 #define COLLECT_INTEGER_NS		8.0
 #define COLLECT_HASH_NS			20.0
 /* for foreign servers: of probing a row there; of hashing, sending and reading a key */
@@ -658,12 +658,12 @@ filter_join(PlanEditor *editor, HashJoin *join)
 }
 
 /*
- * Let a hash join mark the outer rows that it will return without a partner, where that is
+ * Let a hash join find the outer rows that have no partner by its filter, where that is
  * possible and may pay.  There is no estimate of their number: the planner expects one row of
  * an anti join, and a left join returns all rows.  So assume SHARE_TRY.
  */
 static void
-mark_join(PlanEditor *editor, HashJoin *join)
+find_unmatched_rows(PlanEditor *editor, HashJoin *join)
 {
 	const Plan *hash = innerPlan(join);
 	JoinType	type = join->join.jointype;
@@ -682,10 +682,10 @@ mark_join(PlanEditor *editor, HashJoin *join)
 	if (join_filter_setting != JOIN_FILTER_FORCE &&
 		(rows < PROBED_ROWS_MIN || keys > rows * TRY_ROWS_MAX ||
 		 (1 - SHARE_TRY) * rows * cost_of_row(&join->join.plan) <=
-		 rows * MARK_NS + keys * COLLECT_HASH_NS ||
+		 rows * UNMATCHED_NS + keys * COLLECT_HASH_NS ||
 		 has_foreign_key(editor, join, &key)))
 		return;
-	/* the mark replaces the join's own hash, whatever the key is */
+	/* another hash replaces the join's own, whatever the key is */
 	key.inner.kind = KEY_HASH;
 	add_build(editor, join, &key, NULL, NIL);
 }
@@ -737,7 +737,7 @@ visit_joins(PlanEditor *editor, Plan *plan,
 
 /* Note what we must know of a plan before we edit it. */
 static void
-look_at_plan(PlanEditor *editor, Plan *plan)
+collect_plan_info(PlanEditor *editor, Plan *plan)
 {
 	ListCell   *cell;
 	ListCell   *param;
@@ -755,11 +755,11 @@ look_at_plan(PlanEditor *editor, Plan *plan)
 			editor->exists = bms_add_member(editor->exists, subplan->plan_id);
 	}
 	foreach(cell, plan_children(plan))
-		look_at_plan(editor, *(Plan **) lfirst(cell));
+		collect_plan_info(editor, *(Plan **) lfirst(cell));
 	if (IsA(plan, CustomScan))
 	{
 		foreach(cell, ((CustomScan *) plan)->custom_plans)
-			look_at_plan(editor, lfirst(cell));
+			collect_plan_info(editor, lfirst(cell));
 	}
 }
 
@@ -784,7 +784,7 @@ edit_plan(PlanEditor *editor, Plan *plan, double fraction)
 	editor->fraction = fraction;
 	visit_joins(editor, plan, filter_join);
 	if (!editor->by_index)
-		visit_joins(editor, plan, mark_join);
+		visit_joins(editor, plan, find_unmatched_rows);
 }
 
 /*
@@ -824,11 +824,11 @@ join_filters_add(PlannedStmt *statement, bool is_volatile, bool has_policies,
 	if (statement->planTree == NULL || (servers && strcmp(servers, "on") == 0) ||
 		has_barriers(statement))
 		return;
-	look_at_plan(&editor, statement->planTree);
+	collect_plan_info(&editor, statement->planTree);
 	foreach(cell, statement->subplans)
 	{
 		if (lfirst(cell))
-			look_at_plan(&editor, lfirst(cell));
+			collect_plan_info(&editor, lfirst(cell));
 	}
 	edit_plan(&editor, statement->planTree, fraction);
 	foreach(cell, statement->subplans)
