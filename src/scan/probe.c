@@ -17,6 +17,7 @@
 #include "probe.h"
 
 #include "node.h"
+#include "plan_record.h"
 
 #include "functions/entry_points.h"
 #include "functions/sent_filter.h"
@@ -38,26 +39,37 @@
 #include "utils/syscache.h"
 #include "utils/typcache.h"
 
-/* A plan stores a share as an integer; this is the share 1. */
-#define SHARE_ONE				1000
+/* What a plan has of a probe besides its expression */
+static const PlanField probe_fields[] = {
+	PLAN_FIELD(PLAN_NUMBER, ProbePlan, kind),
+	PLAN_FIELD(PLAN_NUMBER, ProbePlan, conditions),
+	PLAN_FIELD(PLAN_NUMBER, ProbePlan, hides_rows),
+	PLAN_FIELD(PLAN_LIST, ProbePlan, indexes),
+	PLAN_FIELD(PLAN_LIST, ProbePlan, types),
+	PLAN_FIELD(PLAN_NUMBER, ProbePlan, table),
+	PLAN_FIELD(PLAN_NUMBER, ProbePlan, pause_after),
+	PLAN_FIELD(PLAN_NUMBER, ProbePlan, keys.number),
+	PLAN_FIELD(PLAN_NUMBER, ProbePlan, keys.kind),
+	PLAN_FIELD(PLAN_NUMBER, ProbePlan, keys.integer),
+	PLAN_FIELD(PLAN_NUMBER, ProbePlan, keys.forced),
+	PLAN_FIELD(PLAN_NUMBER, ProbePlan, keys.own_hash),
+	PLAN_FIELD(PLAN_SHARE, ProbePlan, keys.share),
+	PLAN_FIELD(PLAN_NUMBER, ProbePlan, keys.block_index),
+	PLAN_FIELD(PLAN_NUMBER, ProbePlan, keys.block_column),
+	PLAN_FIELD(PLAN_NUMBER, ProbePlan, keys.rows_max),
+	PLAN_FIELD(PLAN_LIST, ProbePlan, keys.operators),
+	PLAN_FIELD(PLAN_LIST, ProbePlan, keys.order),
+	PLAN_FIELD(PLAN_LIST, ProbePlan, keys.sent),
+	PLAN_FIELD(PLAN_LIST, ProbePlan, keys.functions),
+	PLAN_FIELD(PLAN_LIST, ProbePlan, keys.collations)
+};
 
 void
 probe_plan_add(CustomScan *scan, const ProbePlan *plan)
 {
-	const KeyProbePlan *keys = &plan->keys;
-	List	   *numbers = list_concat(list_make5_int(plan->kind, plan->conditions, plan->hides_rows,
-													 plan->table, plan->pause_after),
-									  list_make5_int(keys->number, keys->kind, keys->integer,
-													 keys->forced, keys->share * SHARE_ONE));
-
-	numbers = list_concat(numbers, list_make4_int(keys->rows_max, keys->own_hash,
-												  keys->block_index, keys->block_column));
 	scan->custom_exprs = lappend(scan->custom_exprs, plan->expression);
 	scan->custom_private = lappend(scan->custom_private,
-								   list_concat(list_make5(numbers, plan->indexes, plan->types,
-														  keys->functions, keys->collations),
-											   list_make3(keys->operators, keys->order,
-														  keys->sent)));
+								   plan_record_write(plan, probe_fields, lengthof(probe_fields)));
 }
 
 /* Return the probes of a plan: ProbePlans */
@@ -72,34 +84,9 @@ probe_plans(const CustomScan *scan)
 			fields, plan_fields(scan->custom_private, list_length(scan->custom_exprs)))
 	{
 		ProbePlan  *plan = palloc(sizeof(ProbePlan));
-		List	   *lists = plan_fields(lfirst(fields), 8);
-		List	   *numbers = plan_fields(linitial(lists), 14);
 
-		*plan = (ProbePlan)
-		{
-			.kind = list_nth_int(numbers, 0),
-				.expression = lfirst(expression),
-				.conditions = list_nth_int(numbers, 1),
-				.hides_rows = list_nth_int(numbers, 2) != 0,
-				.table = list_nth_int(numbers, 3),
-				.pause_after = list_nth_int(numbers, 4),
-				.indexes = lsecond(lists),
-				.types = lthird(lists),
-				.keys.number = list_nth_int(numbers, 5),
-				.keys.kind = list_nth_int(numbers, 6),
-				.keys.integer = list_nth_int(numbers, 7),
-				.keys.forced = list_nth_int(numbers, 8) != 0,
-				.keys.share = (double) list_nth_int(numbers, 9) / SHARE_ONE,
-				.keys.rows_max = list_nth_int(numbers, 10),
-				.keys.own_hash = list_nth_int(numbers, 11) != 0,
-				.keys.block_index = list_nth_int(numbers, 12),
-				.keys.block_column = list_nth_int(numbers, 13),
-				.keys.functions = lfourth(lists),
-				.keys.collations = list_nth(lists, 4),
-				.keys.operators = list_nth(lists, 5),
-				.keys.order = list_nth(lists, 6),
-				.keys.sent = list_nth(lists, 7)
-		};
+		plan->expression = lfirst(expression);
+		plan_record_read(lfirst(fields), plan, probe_fields, lengthof(probe_fields));
 		plans = lappend(plans, plan);
 	}
 	return plans;

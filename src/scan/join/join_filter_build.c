@@ -26,6 +26,7 @@
  * letting their rows pass would take longer.
  */
 #include "join_filter_build.h"
+#include "scan/plan_record.h"
 #include "scan/probe_switch.h"
 #include "scan/foreign/sent_keys.h"
 
@@ -698,39 +699,36 @@ const NodeKind join_filter_build_node = {
 
 /* ---- The plan ---- */
 
+static const PlanField build_fields[] = {
+	PLAN_FIELD(PLAN_NUMBER, KeyBuildPlan, number),
+	PLAN_FIELD(PLAN_NUMBER, KeyBuildPlan, kind),
+	PLAN_FIELD(PLAN_NUMBER, KeyBuildPlan, attribute),
+	PLAN_FIELD(PLAN_NUMBER, KeyBuildPlan, integer),
+	PLAN_FIELD(PLAN_NUMBER, KeyBuildPlan, expected),
+	PLAN_FIELD(PLAN_NUMBER, KeyBuildPlan, comes_first),
+	PLAN_FIELD(PLAN_NUMBER, KeyBuildPlan, finds_unmatched),
+	PLAN_FIELD(PLAN_NUMBER, KeyBuildPlan, forced),
+	PLAN_FIELD(PLAN_LIST, KeyBuildPlan, functions),
+	PLAN_FIELD(PLAN_LIST, KeyBuildPlan, collations),
+	PLAN_FIELD(PLAN_LIST, KeyBuildPlan, order),
+	PLAN_FIELD(PLAN_NUMBER, KeyBuildPlan, collation),
+	PLAN_FIELD(PLAN_LIST, KeyBuildPlan, sent)
+};
+
 /* Return the custom_private of a plan. */
 List *
 key_build_write(const KeyBuildPlan *plan)
 {
-	return list_make4(list_concat(list_make5_int(plan->number, plan->kind,
-												 plan->attribute, plan->integer,
-												 plan->expected),
-								  list_make4_int(plan->comes_first, plan->finds_unmatched,
-												 plan->forced, plan->collation)),
-					  list_make2(plan->sent, plan->order), plan->functions, plan->collations);
+	return plan_record_write(plan, build_fields, lengthof(build_fields));
 }
 
 KeyBuildPlan
 key_build_read(List *private)
 {
-	List	   *fields = plan_fields(linitial(plan_fields(private, 4)), 9);
+	KeyBuildPlan plan;
 
-	return (KeyBuildPlan)
-	{
-		.number = linitial_int(fields),
-			.kind = list_nth_int(fields, 1),
-			.attribute = list_nth_int(fields, 2),
-			.integer = list_nth_int(fields, 3),
-			.expected = list_nth_int(fields, 4),
-			.comes_first = list_nth_int(fields, 5) != 0,
-			.finds_unmatched = list_nth_int(fields, 6) != 0,
-			.forced = list_nth_int(fields, 7) != 0,
-			.collation = list_nth_int(fields, 8),
-			.sent = linitial(lsecond(private)),
-			.order = lsecond(lsecond(private)),
-			.functions = lthird(private),
-			.collations = lfourth(private)
-	};
+	plan_record_read(private, &plan, build_fields, lengthof(build_fields));
+	return plan;
 }
 
 /*
