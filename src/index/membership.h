@@ -1,10 +1,12 @@
 /*
  * membership.h
- *	  Declarations shared by the files of the index access method "membership".
+ *	  Declarations shared by the files of the index access method "membership".  Other folders
+ *	  include lookup.h.
  */
 #ifndef BLOOMFILTER_MEMBERSHIP_H
 #define BLOOMFILTER_MEMBERSHIP_H
 
+#include "lookup.h"
 #include "value/cache.h"
 #include "value/value.h"
 
@@ -39,18 +41,6 @@ typedef Oid FileNumber;
 			(errcode(ERRCODE_INDEX_CORRUPTED), \
 			 errmsg(__VA_ARGS__), \
 			 errhint("Please REINDEX it.")))
-
-/*
- * The meaning of an operator, by its strategy number.  STRATEGY_CONTAINS and
- * STRATEGY_OVERLAPS belong to operator classes that index the elements of arrays
- * (membership_of_arrays()).
- */
-typedef enum MembershipStrategy
-{
-	STRATEGY_EQUAL = 1,
-	STRATEGY_CONTAINS,			/* array @> array */
-	STRATEGY_OVERLAPS			/* array && array */
-} MembershipStrategy;
 
 #define STRATEGIES				STRATEGY_OVERLAPS
 
@@ -128,7 +118,6 @@ extern void membership_costestimate(PlannerInfo *root, IndexPath *path,
 									double loop_count, Cost *startup_cost,
 									Cost *total_cost, Selectivity *selectivity,
 									double *correlation, double *pages);
-extern bool membership_is_method_of(const IndexOptInfo *info);
 
 /* key.c */
 extern ElementHasher *membership_key_hasher(Relation index, const List *types,
@@ -137,12 +126,9 @@ extern void membership_hasher_init(MembershipHasher *hasher, Relation index,
 								   MemoryContext mcxt);
 extern Size membership_hash(MembershipHasher *hasher, Datum *values, bool *nulls);
 extern Size membership_hash_array(MembershipHasher *hasher, Datum array, bool *has_null);
-extern bool membership_of_arrays(Relation index);
 extern Oid	membership_hashed_type(Relation index, int column);
 extern void membership_warn_of_equality(Relation index);
 extern Oid	membership_equality(Oid left, Oid right);
-extern bool membership_agrees(Oid function, Oid left, Oid right);
-extern Oid	membership_key_type(Relation index, int column, Oid subtype, Oid function);
 extern uint64 membership_structure(const MembershipHasher *hasher);
 extern bool membership_has_structure(const MembershipMeta *meta, uint64 structure);
 extern void membership_check_structure(const MembershipHasher *hasher, Relation index,
@@ -240,7 +226,6 @@ extern bool membership_may_read_parent(Relation heap);
 extern List *membership_leaves(Oid oid);
 extern bool has_children(Relation heap);
 extern void refuse_children(Oid index);
-extern bool catalog_row_written_later(int cache, Oid oid, Snapshot snapshot, bool own);
 extern bool snapshot_too_old(Relation index, Snapshot snapshot);
 extern void refuse_old_snapshot(Relation index, Snapshot snapshot);
 
@@ -291,42 +276,5 @@ extern void views_end_run(const RunningQuery *query);
 extern void views_note_query(EState *estate);
 extern void views_fail_query(EState *estate);
 extern void views_end_transaction(bool aborts);
-
-/* contains.c */
-
-/* One place in a query that probes an index, which may be partitioned */
-typedef struct MembershipSite MembershipSite;
-
-extern MembershipSite *membership_site_make(MemoryContext mcxt, Oid element_type,
-											List *joined, List *types);
-extern void membership_site_open(MembershipSite *site, Oid oid);
-extern uint64 membership_site_hash(MembershipSite *site, Datum element, bool *comparable);
-extern uint64 membership_site_hash_key(MembershipSite *site,
-									   const Datum *values, bool *comparable);
-extern bool membership_site_settled(MembershipSite *site, int attempt);
-extern void membership_site_probe(const MembershipSite *site, const uint64 *hashes,
-								  Size count, bool *found);
-extern bool membership_site_may_refuse(const MembershipSite *site);
-extern Size membership_site_bytes(const MembershipSite *site);
-
-/* ask.c */
-
-/* Values to look up in the indexes of several tables */
-typedef struct MembershipKeys MembershipKeys;
-
-extern Oid	membership_index_for(Oid table, AttrNumber column, Oid operator,
-								 Oid collation, Oid *type, Oid *hashed_type);
-extern MembershipKeys *membership_keys_make(MemoryContext mcxt, Relation index,
-											Oid type, Snapshot snapshot);
-extern void membership_keys_set(MembershipKeys *keys, Datum value, bool isnull,
-								bool is_array);
-extern Relation membership_ask_open(const MembershipKeys *keys, Relation heap, Oid oid,
-									Snapshot snapshot);
-extern void membership_ask_soon(const MembershipKeys *keys, Relation index);
-extern bool membership_ask(const MembershipKeys *keys, Relation index);
-
-/* estimate.c */
-extern double membership_join_share(PlannerInfo *root, List *indexes, Oid function,
-									Node *key, List *types, Oid collation, bool *assumed);
 
 #endif							/* BLOOMFILTER_MEMBERSHIP_H */

@@ -17,7 +17,7 @@
 #include "filter_path.h"
 
 #include "scan/settings.h"
-#include "index/membership.h"
+#include "index/lookup.h"
 
 #include <math.h>
 

@@ -48,7 +48,7 @@
 #include "plan_tree.h"
 #include "probe.h"
 
-#include "index/membership.h"
+#include "index/lookup.h"
 
 #include "access/relation.h"
 #include "catalog/pg_class.h"

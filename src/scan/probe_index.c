@@ -8,7 +8,7 @@
 #include "probe.h"
 
 #include "functions/callsite.h"
-#include "index/membership.h"
+#include "index/lookup.h"
 
 #include "utils/builtins.h"
 #include "utils/lsyscache.h"

@@ -28,7 +28,7 @@
 #include "foreign_statement.h"
 #include "sent_keys.h"
 #include "functions/sent_filter.h"
-#include "index/membership.h"
+#include "index/lookup.h"
 
 #include "access/htup_details.h"
 #include "catalog/pg_language.h"

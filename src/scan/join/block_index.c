@@ -27,7 +27,7 @@
  */
 #include "block_index.h"
 
-#include "index/membership.h"
+#include "index/lookup.h"
 
 #include <math.h>
 

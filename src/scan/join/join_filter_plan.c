@@ -31,7 +31,7 @@
 #include "scan/settings.h"
 #include "scan/bypass/bypass.h"
 #include "scan/foreign/foreign_filter.h"
-#include "index/membership.h"
+#include "index/lookup.h"
 #include "scan/foreign/sent_keys.h"
 #include "scan/probe.h"
 

@@ -18,7 +18,7 @@
  */
 #include "partition_bound.h"
 
-#include "index/membership.h"
+#include "index/lookup.h"
 
 #include "access/stratnum.h"
 #include "access/transam.h"

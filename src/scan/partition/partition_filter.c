@@ -29,7 +29,7 @@
  */
 #include "partition_filter.h"
 
-#include "index/membership.h"
+#include "index/lookup.h"
 #include "scan/filter_scan.h"
 #include "scan/node.h"
 #include "scan/plan_tree.h"
