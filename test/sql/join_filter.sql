@@ -311,7 +311,9 @@ ALTER TABLE parted ATTACH PARTITION parted_2 FOR VALUES FROM (500) TO (1000);
 CREATE TABLE parted_3 PARTITION OF parted FOR VALUES FROM (1000) TO (MAXVALUE);
 INSERT INTO parted SELECT * FROM visits;
 CREATE INDEX parted_url ON parted USING membership (url);
-SELECT plan_of('SELECT * FROM parted v WHERE EXISTS (SELECT FROM blacklist b WHERE b.url = v.url)');
+-- (from 18 on, either side may be hashed)
+SELECT regexp_replace(line, '^[ >-]*', '') AS scans FROM plan_of('SELECT * FROM parted v WHERE EXISTS (SELECT FROM blacklist b WHERE b.url = v.url)') line
+	WHERE line ~ 'Filter Scan|Probe' ORDER BY 1;
 SELECT q.query, r.*
 FROM (VALUES
 	('parted v JOIN blacklist b USING (url)'),
