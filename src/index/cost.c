@@ -293,6 +293,16 @@ has_many_outer_rows(PlannerInfo *root, IndexOptInfo *info, List *clauses)
 	return false;
 }
 
+/* Do the clauses compare a column for equality, so that a join can be a hash join? */
+static bool
+is_hashable(const IndexOptInfo *info, List *clauses)
+{
+	const OpExpr *clause = (const OpExpr *) linitial_node(RestrictInfo, clauses)->clause;
+
+	return IsA(clause, OpExpr) &&
+		get_op_opfamily_strategy(clause->opno, info->opfamily[0]) == STRATEGY_EQUAL;
+}
+
 /* How many values a clause looks up */
 static double
 values_of(PlannerInfo *root, Expr *clause)
@@ -357,7 +367,15 @@ membership_costestimate(PlannerInfo *root, IndexPath *path, double loop_count,
 	*correlation = 0;
 	/* the metapage and, usually, one more */
 	*pages = 2;
-	if (bms_num_members(columns) < info->nkeycolumns)
+
+	/*
+	 * A nested loop must not read the table for each row even if conditions
+	 * on all rows seem to cost more: a subplan that is hashed costs far less
+	 * than the planner thinks here.
+	 */
+	if (bms_num_members(columns) < info->nkeycolumns ||
+		(loop_count > 1 && is_hashable(info, clauses) &&
+		 has_many_outer_rows(root, info, clauses)))
 	{
 		*startup_cost = *total_cost = COST_UNUSABLE;
 		return;

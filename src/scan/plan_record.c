@@ -49,7 +49,7 @@ set_number(char *member, size_t size, int value)
 
 /* Return a list with the values of these members of a struct.  Lists are not copied. */
 List *
-plan_record_write(const void *record, const PlanField * fields, int count)
+plan_record_write(const void *record, const PlanField *fields, int count)
 {
 	List	   *numbers = NIL;
 	List	   *lists = NIL;
@@ -79,7 +79,7 @@ plan_record_write(const void *record, const PlanField * fields, int count)
  * list is not one of these members.
  */
 void
-plan_record_read(List *list, void *record, const PlanField * fields, int count)
+plan_record_read(List *list, void *record, const PlanField *fields, int count)
 {
 	List	   *numbers = linitial(plan_fields(list, 2));
 	List	   *lists = lsecond(list);

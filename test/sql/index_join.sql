@@ -396,6 +396,14 @@ RESET cpu_operator_cost;
 SELECT plan_of('SELECT FROM numbers v JOIN listed l ON lower(v.t) = l.t WHERE l.i % 10 = 0');
 RESET bloomfilter.join_filter;
 
+-- No nested loop reads a table for each "yes", not even if a subplan makes a row look dear
+RESET bloomfilter.filter_scan;
+CREATE TABLE looked_up AS SELECT i AS id, i % 5000 AS r, i % 10 AS p FROM generate_series(1, 20000) i;
+CREATE INDEX ON looked_up USING membership (r);
+CREATE TABLE wanted AS SELECT i AS r FROM generate_series(1, 100) i;
+ANALYZE looked_up, wanted;
+SELECT bool_or(line ~ 'Bitmap') AS reads_each FROM plan_of('SELECT FROM looked_up l, wanted w WHERE l.r = w.r AND l.p < 0 AND (EXISTS (SELECT FROM users u WHERE u.id = l.id) OR l.p = 3)') line;
+
 -- A hash function of a user's type that fails for some value.  It must not be called for a
 -- row that a condition drops, in a join or as a condition.
 SET bloomfilter.filter_scan = force;

@@ -700,18 +700,18 @@ const NodeKind join_filter_build_node = {
 /* ---- The plan ---- */
 
 static const PlanField build_fields[] = {
-	PLAN_FIELD(PLAN_NUMBER, KeyBuildPlan, number),
-	PLAN_FIELD(PLAN_NUMBER, KeyBuildPlan, kind),
-	PLAN_FIELD(PLAN_NUMBER, KeyBuildPlan, attribute),
-	PLAN_FIELD(PLAN_NUMBER, KeyBuildPlan, integer),
-	PLAN_FIELD(PLAN_NUMBER, KeyBuildPlan, expected),
-	PLAN_FIELD(PLAN_NUMBER, KeyBuildPlan, comes_first),
-	PLAN_FIELD(PLAN_NUMBER, KeyBuildPlan, finds_unmatched),
-	PLAN_FIELD(PLAN_NUMBER, KeyBuildPlan, forced),
+	PLAN_NUMBER_FIELD(KeyBuildPlan, number),
+	PLAN_NUMBER_FIELD(KeyBuildPlan, kind),
+	PLAN_NUMBER_FIELD(KeyBuildPlan, attribute),
+	PLAN_NUMBER_FIELD(KeyBuildPlan, integer),
+	PLAN_NUMBER_FIELD(KeyBuildPlan, expected),
+	PLAN_NUMBER_FIELD(KeyBuildPlan, comes_first),
+	PLAN_NUMBER_FIELD(KeyBuildPlan, finds_unmatched),
+	PLAN_NUMBER_FIELD(KeyBuildPlan, forced),
 	PLAN_FIELD(PLAN_LIST, KeyBuildPlan, functions),
 	PLAN_FIELD(PLAN_LIST, KeyBuildPlan, collations),
 	PLAN_FIELD(PLAN_LIST, KeyBuildPlan, order),
-	PLAN_FIELD(PLAN_NUMBER, KeyBuildPlan, collation),
+	PLAN_NUMBER_FIELD(KeyBuildPlan, collation),
 	PLAN_FIELD(PLAN_LIST, KeyBuildPlan, sent)
 };
 
