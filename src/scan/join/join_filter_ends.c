@@ -16,10 +16,14 @@
 #include "access/nbtree.h"
 #include "access/stratnum.h"
 #include "access/transam.h"
+#include "catalog/pg_collation.h"
+#include "catalog/pg_database.h"
 #include "catalog/pg_type.h"
+#include "miscadmin.h"
+#include "utils/builtins.h"
 #include "utils/datum.h"
 #include "utils/lsyscache.h"
-#include "utils/pg_locale.h"
+#include "utils/syscache.h"
 #include "utils/typcache.h"
 
 /*
@@ -76,15 +80,37 @@ key_end_operators(Oid family, Oid type, Oid collected)
 	return operators;
 }
 
-/* Does a comparison go by the rules of a language? */
+/* Are texts compared by their bytes in this database, if no collation is named? */
+static bool
+database_compares_bytes(void)
+{
+	HeapTuple	tuple = SearchSysCache1(DATABASEOID, ObjectIdGetDatum(MyDatabaseId));
+	char		provider;
+	bool		isnull;
+	Datum		name;
+	bool		is_c;
+
+	if (!HeapTupleIsValid(tuple))
+		return false;
+	provider = ((Form_pg_database) GETSTRUCT(tuple))->datlocprovider;
+	name = SysCacheGetAttr(DATABASEOID, tuple, Anum_pg_database_datcollate, &isnull);
+	is_c = !isnull && (strcmp(TextDatumGetCString(name), "C") == 0 ||
+					   strcmp(TextDatumGetCString(name), "POSIX") == 0);
+	ReleaseSysCache(tuple);
+	return provider == COLLPROVIDER_LIBC && is_c;
+}
+
+/*
+ * Does a comparison go by the rules of a language?  (pg_locale.h knows, but needs the headers of
+ * ICU, which not every installation has.)
+ */
 static bool
 follows_language(Oid collation)
 {
-#if PG_VERSION_NUM >= 180000
-	return OidIsValid(collation) && !pg_newlocale_from_collation(collation)->collate_is_c;
-#else
-	return OidIsValid(collation) && !lc_collate_is_c(collation);
-#endif
+	if (collation == DEFAULT_COLLATION_OID)
+		return !database_compares_bytes();
+	return OidIsValid(collation) && collation != C_COLLATION_OID &&
+		collation != POSIX_COLLATION_OID;
 }
 
 /*
