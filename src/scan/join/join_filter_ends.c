@@ -13,6 +13,7 @@
  */
 #include "join_filter_ends.h"
 
+#include "access/htup_details.h"
 #include "access/nbtree.h"
 #include "access/stratnum.h"
 #include "access/transam.h"
@@ -109,8 +110,7 @@ follows_language(Oid collation)
 {
 	if (collation == DEFAULT_COLLATION_OID)
 		return !database_compares_bytes();
-	return OidIsValid(collation) && collation != C_COLLATION_OID &&
-		collation != POSIX_COLLATION_OID;
+	return OidIsValid(collation) && collation != C_COLLATION_OID;
 }
 
 /*
