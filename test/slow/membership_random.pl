@@ -206,7 +206,9 @@ my @forms = (
 	[ 2, sub { my ($t, $k, $i, $w) = @_; "FROM (SELECT membership_filter($i) AS f FROM (SELECT FROM $t->{name} LIMIT 1) l OFFSET 0) AS s, (SELECT $t->{key}[0] AS k FROM $t->{name} WHERE $w) AS r WHERE NOT bloom_contains(f, k)" }, 'a filter' ],
 	[ 2, sub { my ($t, $k, $i, $w) = @_; "FROM (SELECT bloom_agg($k) AS f FROM $t->{name} WHERE $w) AS s, $t->{name} WHERE $w AND bloom_contains(f, $k) IS FALSE" } ],
 	[ 1, sub { my ($t, $k, $i, $w) = @_; "FROM (SELECT DISTINCT $k AS k FROM $t->{name} WHERE $w) AS s WHERE NOT membership_contains($i, k) AND EXISTS (SELECT FROM $t->{name} WHERE $w AND $k = s.k)" } ],
-	[ 2, sub { my ($t, $k, $i, $w) = @_; "FROM (SELECT sum(n) AS n FROM (SELECT membership_check($i) AS n FROM (SELECT FROM $t->{name} LIMIT 1) l) AS c) AS s WHERE n <> (SELECT count(*) FROM " . ($t->{refused} ? 'ONLY ' : '') . "$t->{name} WHERE $w)" } ],
+	# (another session may attach a partition after the query was planned, and before the check:
+	# partitioned tables are compared at the end of the round)
+	[ 2, sub { my ($t, $k, $i, $w) = @_; "FROM (SELECT sum(n) AS n FROM (SELECT membership_check($i) AS n FROM (SELECT FROM $t->{name} LIMIT 1) l) AS c) AS s WHERE n " . ($t->{name} eq 'parted' ? '< 0' : '<> (SELECT count(*) FROM ' . ($t->{refused} ? 'ONLY ' : '') . "$t->{name} WHERE $w)") } ],
 	# by the planner's own scan of the index
 	[ 3, sub { my ($t, $k, $i, $w) = @_; "FROM (SELECT DISTINCT $t->{on} FROM $t->{name} WHERE $w AND $t->{key}[0] IS NOT NULL LIMIT 20) AS s ($t->{columns}) WHERE NOT EXISTS (SELECT FROM $t->{name} WHERE $w AND ($t->{on}) = ($t->{values}))" } ],
 	[ 3, sub { my ($t, $k, $i, $w) = @_; "FROM (SELECT DISTINCT $k AS k FROM $t->{name} WHERE $w AND $k IS NOT NULL LIMIT 20) AS s WHERE NOT EXISTS (SELECT FROM $t->{name} WHERE $w AND (ARRAY[x, NULL, x + 1]) @> ARRAY[s.k])" }, 'an array' ]);
