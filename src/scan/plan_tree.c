@@ -301,3 +301,24 @@ join_drops_inner(JoinType type)
 			return false;
 	}
 }
+
+/* The same of the outer rows */
+bool
+join_drops_outer(JoinType type)
+{
+	switch (type)
+	{
+		case JOIN_INNER:
+		case JOIN_SEMI:
+		case JOIN_RIGHT:
+#if PG_VERSION_NUM >= 160000
+		case JOIN_RIGHT_ANTI:
+#endif
+#if PG_VERSION_NUM >= 180000
+		case JOIN_RIGHT_SEMI:
+#endif
+			return true;
+		default:
+			return false;
+	}
+}

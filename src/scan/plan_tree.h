@@ -27,5 +27,6 @@ extern bool node_has_effects(const PlanEffects *effects, const Plan *plan);
 extern bool locks_rows(const PlannedStmt *statement);
 extern bool plan_has_effects(const PlanEffects *effects, Plan *plan);
 extern bool join_drops_inner(JoinType type);
+extern bool join_drops_outer(JoinType type);
 
 #endif							/* BLOOMFILTER_PLAN_TREE_H */

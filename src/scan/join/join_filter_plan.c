@@ -333,27 +333,6 @@ worth_it(const Placement *placement, double keys, double other)
 
 /* ---- Filters of joins ---- */
 
-/* May the outer rows of a join be dropped if they have no partner? */
-static bool
-drops_outer(JoinType type)
-{
-	switch (type)
-	{
-		case JOIN_INNER:
-		case JOIN_SEMI:
-		case JOIN_RIGHT:
-#if PG_VERSION_NUM >= 160000
-		case JOIN_RIGHT_ANTI:
-#endif
-#if PG_VERSION_NUM >= 180000
-		case JOIN_RIGHT_SEMI:
-#endif
-			return true;
-		default:
-			return false;
-	}
-}
-
 /* After find_places(), plan to compare "keys" keys if values are to be kept. */
 static void
 order_keys(Placement *placement, double keys)
@@ -518,7 +497,7 @@ feed_keys(PlanEditor *editor, HashJoin *join, Plan *feeder, const JoinKey *key)
 
 	/* a full join returns the rows of both sides */
 	if (own->expressions != NIL || placement.key->expressions != NIL || !may_collect(own) ||
-		!(feeds_outer ? join_drops_inner(type) : drops_outer(type)) ||
+		!(feeds_outer ? join_drops_inner(type) : join_drops_outer(type)) ||
 		plan_has_effects(&editor->effects, *other))
 		return;
 	for (int i = 0; i < own->count; i++)
@@ -568,7 +547,7 @@ filter_outer_side(PlanEditor *editor, HashJoin *join, JoinKey *key)
 	bool		has_effects;
 	List	   *sent;
 
-	if (!drops_outer(join->join.jointype))
+	if (!join_drops_outer(join->join.jointype))
 		return;
 	placement.share = share_with_partner(join, &placement.tried);
 	placement.shared = innerPlan(plan)->parallel_aware;
